@@ -1,0 +1,1 @@
+"""A Transformer language model from scratch: the reference solution of the assignment."""

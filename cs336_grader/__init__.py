@@ -1,0 +1,1 @@
+"""Grades submissions of an assignment without ever running them beside the answers."""

@@ -1,0 +1,1 @@
+"""The assignment's checks, and the adapters through which they reach a submission."""
