@@ -1,0 +1,39 @@
+# Needs Python 3.11 or newer and make. Where uv is not installed, a private copy in .uv/ serves.
+
+PYTHON     ?= python3
+UV         := $(or $(shell command -v uv 2>/dev/null),.uv/bin/uv)
+SUBMISSION ?= examples/half_right
+ARGS       ?=
+
+.DEFAULT_GOAL := help
+.PHONY: test test-grader grade snapshots lint types layers help
+
+test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
+	$(UV) run pytest $(ARGS)
+
+test-grader: $(UV) ## Run the tests of the grader and of this repository
+	$(UV) run pytest grader_tests $(ARGS)
+
+grade: $(UV) ## Grade examples/half_right, or SUBMISSION=path (more options: ARGS="--seed 0")
+	$(UV) run cs336 grade "$(SUBMISSION)" $(ARGS)
+
+snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare with them
+	$(UV) run pytest --update-snapshots; $(UV) run pytest
+
+lint: $(UV) ## Check style and formatting
+	$(UV) run ruff check && $(UV) run ruff format --check
+
+types: $(UV) ## Check types
+	$(UV) run mypy
+
+layers: $(UV) ## Check who may import whom
+	$(UV) run lint-imports
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+.uv/bin/uv:
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { echo "Python 3.11 or newer is needed, and there is no $(PYTHON) here. Install it, or say where it is: make PYTHON=path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, and $(PYTHON) is $$("$(PYTHON)" -V 2>&1). Install a newer one, or say where it is: make PYTHON=path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: its modules venv and ensurepip are missing. On Debian or Ubuntu install python3-venv." >&2; exit 1; }
+	"$(PYTHON)" -m venv .uv && .uv/bin/pip install --quiet 'uv>=0.8,<1'
