@@ -1,0 +1,255 @@
+"""Compares what a submission returned with what was expected, and says what differs.
+
+Facts come in one order: what was asked, then missing entries, shape, dtype, NaN, and only then
+how many numbers differ and by how much.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+# Of a comparison that failed, this many places are shown.
+SHOWN = 5
+# Around the first difference of two sequences, this many items are shown on either side.
+CONTEXT = 4
+
+Array = npt.NDArray[np.generic]
+
+
+class CheckFailedError(AssertionError):
+    """A check's requirement was not met.
+
+    Attributes:
+        facts: what was found, without the requirement.
+    """
+
+    def __init__(self, facts: str, requirement: str = "") -> None:
+        self.facts = facts
+        super().__init__(f"{requirement}\n{facts}" if requirement else facts)
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A number may differ from what is expected by atol + rtol · |expected|."""
+
+    atol: float
+    rtol: float
+
+    def allowed(self, expected: Array) -> npt.NDArray[np.float64]:
+        """The largest error allowed at each place of the expected array."""
+        magnitude = np.abs(np.nan_to_num(expected.astype(np.float64), posinf=0.0, neginf=0.0))
+        return np.asarray(self.atol + self.rtol * magnitude)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The exception a submission raised: its type's name and its text."""
+
+    type_name: str
+    text: str
+
+
+def refusal(call: Callable[[], object], what: str) -> Refusal:
+    """Call something that must be refused, and return how it was.
+
+    A missing implementation is no refusal: NotImplementedError is passed on.
+
+    Args:
+        call: what is to be refused.
+        what: names it in the failure, as in "an unknown token id".
+
+    Raises:
+        CheckFailedError: nothing was raised.
+    """
+    try:
+        call()
+    except Exception as error:
+        # An exception that was raised in another process carries its type's name as text.
+        name = getattr(error, "type_name", type(error).__name__)
+        if name == "NotImplementedError":
+            raise
+        return Refusal(name, str(error))
+    raise CheckFailedError(f"{what} was accepted without an exception.")
+
+
+def as_array(value: object) -> Array | None:
+    """The value as a NumPy array if it is a tensor, an array or a number, else None."""
+    if isinstance(value, torch.Tensor):
+        tensor = value.detach()
+        if tensor.device.type == "meta":
+            return None
+        # NumPy has no bfloat16; float32 holds each of its values exactly.
+        return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).cpu().numpy()
+    if isinstance(value, np.ndarray | np.generic | bool | int | float):
+        return np.asarray(value)
+    return None
+
+
+def dtype_name(value: object) -> str:
+    """The dtype as people write it: ``float32``, ``bfloat16``, ``int64``."""
+    dtype = getattr(value, "dtype", type(value).__name__)
+    return str(dtype).removeprefix("torch.")
+
+
+def difference(
+    actual: object,
+    expected: object,
+    tolerance: Tolerance,
+    *,
+    same_dtype: bool = False,
+    reveal: bool = False,
+) -> str | None:
+    """What differs between the actual and the expected value, or None if nothing does.
+
+    Args:
+        actual: what the submission returned.
+        expected: a tensor or array (compared as numbers), or a list (compared item by item).
+        tolerance: how far numbers may differ.
+        same_dtype: whether, say, float64 is a failure where float32 is expected. Otherwise only
+            the kind matters: floating point, integer or boolean.
+        reveal: whether the text may show expected values.
+    """
+    if isinstance(expected, list):
+        return sequence_difference(actual, expected, reveal=reveal)
+    wanted = as_array(expected)
+    if wanted is None:
+        raise TypeError(f"cannot compare with a {type(expected).__name__}")
+    got = as_array(actual)
+    if got is None:
+        return f"A tensor is expected; yours is {kind(actual)}."
+    if got.shape != wanted.shape:
+        return f"Shape {tuple(wanted.shape)} is expected; yours is {tuple(got.shape)}."
+    if same_dtype and dtype_name(actual) != dtype_name(expected):
+        return f"dtype {dtype_name(expected)} is expected; yours is {dtype_name(actual)}."
+    if number_kind(got) != number_kind(wanted):
+        return (
+            f"A tensor of {number_kind(wanted)} numbers is expected; yours is {dtype_name(actual)}."
+        )
+    return number_difference(got, wanted, tolerance, reveal=reveal)
+
+
+def kind(value: object) -> str:
+    """What a value is, in words for a failure."""
+    if value is None:
+        return "None: is a return statement missing?"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor on the {value.device.type} device"
+    return f"of type {getattr(value, 'type_name', type(value).__name__)}"
+
+
+def number_kind(array: Array) -> str:
+    """Boolean, integer, floating point or complex."""
+    names = {"b": "boolean", "i": "integer", "u": "integer", "f": "floating-point"}
+    return names.get(array.dtype.kind, str(array.dtype))
+
+
+def number_difference(
+    got: Array, wanted: Array, tolerance: Tolerance, *, reveal: bool
+) -> str | None:
+    """What differs between two arrays of one shape and kind."""
+    actual, expected = got.astype(np.float64), wanted.astype(np.float64)
+    unexpected = ~np.isfinite(actual) & ~(
+        (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+    )
+    if unexpected.any():
+        names = "NaN" if np.isnan(actual[unexpected]).all() else "NaN or infinity"
+        return f"{share(unexpected)} are {names}, first at {place(first(unexpected))}."
+    with np.errstate(invalid="ignore"):
+        error = np.abs(actual - expected)
+    # Where both are infinite or NaN alike, nothing differs; where only the expected is, all does.
+    error = np.where((actual == expected) | np.isnan(actual), 0.0, np.nan_to_num(error, nan=np.inf))
+    allowed = tolerance.allowed(wanted)
+    wrong = error > allowed
+    if not wrong.any():
+        return None
+    worst = np.unravel_index(int(np.argmax(error - allowed)), error.shape)
+    facts = (
+        f"{share(wrong)} differ, largest error {error[wrong].max():.3g}"
+        f" where {allowed[worst]:.1g} is allowed; mean error {error[wrong].mean():.3g}."
+    )
+    return facts + "\n" + places(actual, expected, wrong, reveal=reveal)
+
+
+def share(where: npt.NDArray[np.bool_]) -> str:
+    """How many of how many elements: ``1,024 of 1,536 elements (66.7 %)``."""
+    count = int(where.sum())
+    return f"{count:,} of {where.size:,} elements ({100 * count / where.size:.1f} %)"
+
+
+def first(where: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    """The first place that is true."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(where)), where.shape))
+
+
+def place(index: Sequence[int]) -> str:
+    """An index as people write it: ``[0, 2, 5]``."""
+    return str(list(index)) if len(index) else "the only element"
+
+
+def places(
+    actual: npt.NDArray[np.float64],
+    expected: npt.NDArray[np.float64],
+    wrong: npt.NDArray[np.bool_],
+    *,
+    reveal: bool,
+) -> str:
+    """The first places that differ, with both numbers where they may be shown."""
+    indices = [tuple(map(int, index)) for index in np.argwhere(wrong)[:SHOWN]]
+    if not reveal:
+        return "First places that differ: " + ", ".join(place(index) for index in indices) + "."
+    lines = [
+        f"  {place(index)}: yours {actual[index]:.6g}, expected {expected[index]:.6g}"
+        for index in indices
+    ]
+    return "First places that differ:\n" + "\n".join(lines)
+
+
+def sequence_difference(actual: object, expected: list[object], *, reveal: bool) -> str | None:
+    """The first difference between two lists, with what stands around it."""
+    if isinstance(actual, torch.Tensor | np.ndarray):
+        actual = actual.tolist()
+    if not isinstance(actual, list | tuple):
+        return f"A list is expected; yours is {kind(actual)}."
+    got = [tuple(item) if isinstance(item, list) else item for item in actual]
+    wanted = [tuple(item) if isinstance(item, list) else item for item in expected]
+    if got == wanted and all(same_kind(a, e) for a, e in zip(got, wanted, strict=True)):
+        return None
+    shorter = min(len(got), len(wanted))
+    at = next(
+        (i for i in range(shorter) if got[i] != wanted[i] or not same_kind(got[i], wanted[i])),
+        shorter,
+    )
+    facts = f"The first difference is at item {at} of {len(wanted)}"
+    facts += f"; yours has {len(got)} items." if len(got) != len(wanted) else "."
+    around = slice(max(0, at - CONTEXT), at + CONTEXT + 1)
+    facts += f"\n  yours:    {clipped(got[around])}"
+    if reveal:
+        facts += f"\n  expected: {clipped(wanted[around])}"
+    return facts
+
+
+def same_kind(actual: object, expected: object) -> bool:
+    """Whether 1 is not mistaken for True or 1.0."""
+    if isinstance(actual, tuple) and isinstance(expected, tuple):
+        return all(map(same_kind, actual, expected))
+    return isinstance(actual, bool) == isinstance(expected, bool) and isinstance(
+        actual, float
+    ) == isinstance(expected, float)
+
+
+def clipped(value: object, limit: int = 400) -> str:
+    """The value's text, cut at a limit."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def is_finite(value: object) -> bool:
+    """Whether every number in a tensor, array or number is finite."""
+    array = as_array(value)
+    if array is None:
+        return False
+    return bool(np.isfinite(array).all()) if array.size > 1 else math.isfinite(array.item())

@@ -1,0 +1,147 @@
+"""Fixtures and options of the suite.
+
+A check reaches student code through ``adapters`` alone. Here that is the module
+``tests/adapters.py`` in this process; a grader puts a proxy to another process in its place by
+registering a plugin named ``adapters-source``, and keeps expected values of its own by registering
+one named ``expected-values``.
+"""
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests
+
+from .draws import Draws
+from .memory import Memory
+from .snapshots import Snapshot, SnapshotFolder
+
+HERE = Path(__file__).parent
+SNAPSHOTS = pytest.StashKey[SnapshotFolder]()
+UNUSED = pytest.StashKey[list[Path]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The suite's own options."""
+    group = parser.getgroup("assignment")
+    group.addoption(
+        "--seed",
+        type=seed_number,
+        default=0,
+        help="what all inputs derive from (default 0, the seed with saved snapshots)",
+    )
+    group.addoption(
+        "--update-snapshots",
+        action="store_true",
+        help="write the snapshots from these adapters; the run fails once if any changed",
+    )
+    group.addoption(
+        "--snapshot-exact", action="store_true", help="compare with no tolerance at all"
+    )
+    group.addoption(
+        "--adapters-from",
+        type=Path,
+        metavar="PATH",
+        help="check the submission in another folder, in this process",
+    )
+
+
+def seed_number(text: str) -> int:
+    """A seed is a non-negative integer."""
+    if not text.isdecimal():
+        raise ValueError(f"a seed is a non-negative integer, not {text!r}")
+    return int(text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse options that contradict each other before anything runs."""
+    config.stash[SNAPSHOTS] = SnapshotFolder(
+        HERE / "_snapshots", recording=config.option.update_snapshots
+    )
+    if config.option.update_snapshots and config.option.seed != 0:
+        raise pytest.UsageError("snapshots are saved for seed 0 only: leave out --seed")
+    folder = config.option.adapters_from
+    if folder is not None:
+        if not (folder / "tests" / "adapters.py").is_file():
+            raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
+        # Before anything else: a student's package and helper modules win over those beside us.
+        sys.path.insert(0, str(folder.resolve()))
+        tests.__path__.insert(0, str(folder.resolve() / "tests"))
+
+
+@pytest.fixture
+def adapters(request: pytest.FixtureRequest) -> Any:
+    """The submission's adapters."""
+    source = request.config.pluginmanager.get_plugin("adapters-source")
+    if source is not None:
+        return source.adapters_for(request)
+    return importlib.import_module("tests.adapters")
+
+
+@pytest.fixture
+def draw(request: pytest.FixtureRequest) -> Draws:
+    """The check's random inputs."""
+    return Draws(request.config.option.seed, request.node.name)
+
+
+@pytest.fixture
+def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
+    """The one way to compare values."""
+    option = request.config.option
+    expected_values = request.config.pluginmanager.get_plugin("expected-values")
+    if expected_values is None and option.seed == 0:
+        expected_values = request.config.stash[SNAPSHOTS]
+    requirement = (request.function.__doc__ or "").strip()
+    made = Snapshot(
+        check_name(request.node), requirement, expected_values, exact=option.snapshot_exact
+    )
+    yield made
+    made.finish()
+
+
+@pytest.fixture
+def memory(adapters: Any) -> Memory:
+    """Watches from outside how much memory the submission's process takes."""
+    return Memory(getattr(adapters, "pid", os.getpid()))
+
+
+def check_name(item: pytest.Item) -> str:
+    """A check's name with its file and parameters: ``test_model.test_rope[theta=100]``."""
+    return f"{item.path.stem}.{item.name}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Note snapshots that no check uses, where all checks were collected."""
+    whole = all(HERE.is_relative_to(Path(re.split("::", arg)[0]).absolute()) for arg in config.args)
+    named = any("::" in arg for arg in config.args)
+    if whole and not named:
+        users = {
+            check_name(item) for item in items if "snapshot" in getattr(item, "fixturenames", ())
+        }
+        config.stash[UNUSED] = config.stash[SNAPSHOTS].unused(users)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run where snapshots are unused, and once where they were written."""
+    if session.config.stash.get(UNUSED, []) or session.config.stash[SNAPSHOTS].written:
+        session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which snapshots are unused or were written, and what to do next."""
+    for path in config.stash.get(UNUSED, []):
+        terminalreporter.write_line(f"unused snapshot: {path.name}; delete it", red=True)
+    count = len(config.stash[SNAPSHOTS].written)
+    if count:
+        terminalreporter.write_line(
+            f"{count} snapshots written: look at the changes, then run again", yellow=True
+        )

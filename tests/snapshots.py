@@ -1,0 +1,223 @@
+"""Expected values: where they are kept, and the one fixture every comparison goes through."""
+
+import json
+import re
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pytest
+
+from .comparison import Array, CheckFailedError, Tolerance, as_array, difference, kind
+
+DEFAULT_ATOL = 1e-4
+DEFAULT_RTOL = 1e-4
+
+Entries = dict[str, Array]
+
+
+class ExpectedValues(Protocol):
+    """Keeps what the reference returned in each check.
+
+    Attributes:
+        recording: whether values are being recorded instead of compared.
+        reveal: whether a failure may show expected values.
+    """
+
+    recording: bool
+    reveal: bool
+
+    def load(self, check: str) -> Entries | None:
+        """The entries recorded for a check, or None if there are none."""
+
+    def save(self, check: str, entries: Entries) -> None:
+        """Record a check's entries."""
+
+
+class SnapshotFolder:
+    """Expected values in ``.npz`` files, one a check."""
+
+    reveal = True
+
+    def __init__(self, folder: Path, *, recording: bool) -> None:
+        self.folder = folder
+        self.recording = recording
+        self.written: list[str] = []
+
+    def path(self, check: str) -> Path:
+        """The file of a check; characters that some file systems refuse become ``-``."""
+        return self.folder / (re.sub(r"[^\w.\[\]=+-]", "-", check) + ".npz")
+
+    def load(self, check: str) -> Entries | None:
+        """The entries saved for a check, or None if it has no file."""
+        if not self.path(check).exists():
+            return None
+        with np.load(self.path(check), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+    def save(self, check: str, entries: Entries) -> None:
+        """Write a check's entries, unless the file already holds exactly these."""
+        saved = self.load(check)
+        if saved is not None and equal_entries(saved, entries):
+            return
+        self.folder.mkdir(exist_ok=True)
+        with self.path(check).open("wb") as file:
+            np.savez_compressed(file, **entries)  # type: ignore[arg-type]  # numpy's stub
+        self.written.append(check)
+
+    def unused(self, checks: set[str]) -> list[Path]:
+        """Files that belong to none of the checks."""
+        used = {self.path(check) for check in checks}
+        return sorted(path for path in self.folder.glob("*") if path not in used)
+
+
+def equal_entries(one: Entries, other: Entries) -> bool:
+    """Whether two sets of entries are the same to the bit."""
+    return one.keys() == other.keys() and all(
+        one[name].dtype == other[name].dtype and one[name].tobytes() == other[name].tobytes()
+        for name in one
+    )
+
+
+class Snapshot:
+    """Compares what a check got with what is expected.
+
+    Args:
+        check: the check's name with its parameters.
+        requirement: the check's docstring, the first line of every failure.
+        expected_values: where the reference's values are kept, or None where there are none.
+        exact: whether every tolerance is taken as zero.
+    """
+
+    def __init__(
+        self, check: str, requirement: str, expected_values: ExpectedValues | None, *, exact: bool
+    ) -> None:
+        self.check = check
+        self.requirement = requirement
+        self.expected_values = expected_values
+        self.exact = exact
+        self.entries: Entries = {}
+        self.seen: set[str] = set()
+
+    def assert_match(
+        self,
+        actual: object,
+        name: str = "output",
+        *,
+        atol: float = DEFAULT_ATOL,
+        rtol: float = DEFAULT_RTOL,
+        same_dtype: bool = False,
+    ) -> None:
+        """Compare with what the reference returned in this check.
+
+        Args:
+            actual: a tensor or array, or a list of integers, texts, bytes or tuples of them.
+            name: tells the values apart where a check compares several.
+            atol: the absolute error allowed.
+            rtol: the error allowed relative to the expected number.
+            same_dtype: whether the dtype must be the same, not only of the same kind.
+
+        Raises:
+            CheckFailedError: it differs.
+        """
+        __tracebackhide__ = True
+        if self.expected_values is None:
+            pytest.skip("expected values are saved for seed 0 only")
+        if name in self.seen:
+            raise ValueError(f"{self.check} compares {name!r} twice")
+        self.seen.add(name)
+        if self.expected_values.recording:
+            self.entries[name] = encode(actual)
+            return
+        saved = self.expected_values.load(self.check)
+        if saved is None or name not in saved:
+            pytest.fail(f"no snapshot holds {name!r} of {self.check}; write it: make snapshots")
+        facts = difference(
+            actual,
+            decode(saved[name]),
+            self.tolerance(atol, rtol),
+            same_dtype=same_dtype,
+            reveal=self.reveal,
+        )
+        self.fail_if(facts, name)
+
+    def assert_close(
+        self,
+        actual: object,
+        expected: object,
+        name: str = "output",
+        *,
+        alternatives: tuple[object, ...] = (),
+        atol: float = DEFAULT_ATOL,
+        rtol: float = DEFAULT_RTOL,
+        same_dtype: bool = False,
+    ) -> None:
+        """Compare with a value that an outside oracle or a law gives.
+
+        Args:
+            actual: as in ``assert_match``.
+            expected: the value that is explained when nothing matches.
+            name: what is compared, in words.
+            alternatives: other values that are just as right.
+            atol: the absolute error allowed.
+            rtol: the error allowed relative to the expected number.
+            same_dtype: whether the dtype must be the same, not only of the same kind.
+
+        Raises:
+            CheckFailedError: it differs from all of them.
+        """
+        __tracebackhide__ = True
+        found = [
+            difference(
+                actual,
+                value,
+                self.tolerance(atol, rtol),
+                same_dtype=same_dtype,
+                reveal=self.reveal,
+            )
+            for value in (expected, *alternatives)
+        ]
+        if None not in found:
+            self.fail_if(found[0], name)
+
+    @property
+    def reveal(self) -> bool:
+        """Whether a failure may show expected values: they are public where none are secret."""
+        return self.expected_values is None or self.expected_values.reveal
+
+    def tolerance(self, atol: float, rtol: float) -> Tolerance:
+        """The tolerance asked for, or zero where the run asks for exactness."""
+        return Tolerance(0.0, 0.0) if self.exact else Tolerance(atol, rtol)
+
+    def fail_if(self, facts: str | None, name: str) -> None:
+        """Raise a failure that begins with the requirement, if there are facts."""
+        __tracebackhide__ = True
+        if facts is not None:
+            where = "" if name == "output" else f"{name}: "
+            raise CheckFailedError(where + facts, self.requirement)
+
+    def finish(self) -> None:
+        """Save what was recorded."""
+        if self.expected_values is not None and self.entries:
+            self.expected_values.save(self.check, self.entries)
+
+
+def encode(value: object) -> Array:
+    """A value as an array that ``.npz`` holds without pickling.
+
+    Lists become the bytes of a JSON text, in which bytes are written as Latin-1.
+    """
+    if isinstance(value, list | tuple):
+        text = json.dumps(value, default=lambda item: {"bytes": item.decode("latin-1")})
+        return np.frombuffer(text.encode(), dtype=np.dtype("S1"))
+    array = as_array(value)
+    if array is None:
+        raise TypeError(f"no snapshot can hold a value that is {kind(value)}")
+    return array.copy()
+
+
+def decode(array: Array) -> object:
+    """The value that ``encode`` made the array from; tuples come back as lists."""
+    if array.dtype.kind != "S":
+        return array
+    return json.loads(array.tobytes(), object_hook=lambda item: item["bytes"].encode("latin-1"))
