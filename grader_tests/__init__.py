@@ -1,0 +1,1 @@
+"""Tests of the grader and of this repository; a docstring is the promise that is kept."""

@@ -1,0 +1,1 @@
+"""One file a module: what each part promises by itself."""
