@@ -17,7 +17,8 @@ from grader_tests.unit.test_repository import ROOT, tracked_files
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:make|uv|cs336) [^`]+)`")
-COMMAND = re.compile(r"^\s*(?:\$ )?((?:make|uv|cs336|\.ci/run)\b.*)$", re.MULTILINE)
+COMMAND = re.compile(r"^\s*(?:\$ )?((?:make|uv|cs336|\.ci/run)\b.*?)(?: +#.*)?$", re.MULTILINE)
+UV_RUN = re.compile(r"(?:^|[;&] *)\S*\buv (run [^;&\n]+)", re.MULTILINE)
 TREE_LINE = re.compile(r"^( *)(\S+)(?: {2,}(\S.*))?$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 PLACEHOLDER = "path/to/"
@@ -62,7 +63,7 @@ def assert_understood(words: list[str], help_text: str) -> None:
 
 
 def assert_make_knows(words: list[str]) -> None:
-    """Assert that make would run these targets."""
+    """Assert that make has these targets, and that what it would run is understood."""
     if shutil.which("make") is None:
         pytest.skip("there is no make here")
     environment = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
@@ -75,6 +76,8 @@ def assert_make_knows(words: list[str]) -> None:
         check=False,
     )
     assert dry_run.returncode == 0, dry_run.stderr
+    for step in UV_RUN.findall(dry_run.stdout):
+        assert_uv_knows(shlex.split(step))
 
 
 def assert_cs336_knows(words: list[str]) -> None:
@@ -86,16 +89,11 @@ def assert_cs336_knows(words: list[str]) -> None:
     assert_understood(words, help_of("-c", start, *subcommand))
 
 
-@pytest.mark.parametrize("command", commands())
-def test_every_command_of_a_document_works(command: str) -> None:
-    """Every command shown names a real target, subcommand, option and path."""
-    words = shlex.split(command, comments=True)
-    if words[:2] == ["uv", "run"]:
-        words = words[2:]
-    tool, *rest = words
+def assert_uv_knows(words: list[str]) -> None:
+    """Assert that `uv run` finds this tool and the tool its options."""
+    run, tool, *rest = words
+    assert run == "run"
     match tool:
-        case "make":
-            assert_make_knows(rest)
         case "cs336":
             assert_cs336_knows(rest)
         case "pytest":
@@ -103,7 +101,22 @@ def test_every_command_of_a_document_works(command: str) -> None:
         case "python":
             assert_understood(rest[2:], help_of(*rest[:2]))
         case _:
-            assert (ROOT / tool).exists() or shutil.which(tool, path=Path(sys.executable).parent)
+            assert shutil.which(tool, path=Path(sys.executable).parent), f"no such tool: {tool}"
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_of_a_document_works(command: str) -> None:
+    """Every command shown names a real target, subcommand, option and path."""
+    tool, *rest = shlex.split(command)
+    match tool:
+        case "make":
+            assert_make_knows(rest)
+        case "uv":
+            assert_uv_knows(rest)
+        case "cs336":
+            assert_cs336_knows(rest)
+        case _:
+            assert os.access(ROOT / tool, os.X_OK)
 
 
 def tree() -> dict[str, str]:
