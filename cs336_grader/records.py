@@ -1,0 +1,135 @@
+"""What the stages hand to each other: plain records that cannot be changed."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Verdict(StrEnum):
+    """What became of a check or of a problem."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_JUDGED = "not judged"
+
+
+class Tier(StrEnum):
+    """How a check counts."""
+
+    CORE = "core"
+    EDGE = "edge"
+    ADVICE = "advice"
+
+
+class CouldNotJudgeError(Exception):
+    """Nothing can be said about the submission, and that is not known to be its fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What was taken of a submission.
+
+    Attributes:
+        name: the submission's folder or archive, without its ending.
+        sha256: of the paths and contents taken, in the order of the paths.
+        root: the private folder they were copied to.
+        module: how the adapters are imported, as in "tests.adapters".
+        search_paths: the folders, relative to the root, that imports start from, in order.
+        declared: the packages that the submission says it needs, as package indexes spell them.
+        notes: what was chosen, left out or refused, one sentence each.
+    """
+
+    name: str
+    sha256: str
+    root: Path
+    module: str
+    search_paths: tuple[str, ...]
+    declared: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A check has begun."""
+
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the trusted process saw of one check, named by its function.
+
+    Attributes:
+        message: the facts, without the requirement; empty where the check passed.
+    """
+
+    check: str
+    verdict: Verdict
+    message: str
+    duration_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One check in the report.
+
+    Attributes:
+        id: its file and function, as in "tests/test_model.py::test_rope".
+        requirement: what is asked, in one sentence.
+        message: the facts, or why there are none.
+    """
+
+    id: str
+    problem: str
+    tier: Tier
+    verdict: Verdict
+    requirement: str
+    message: str
+    duration_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemResult:
+    """One problem in the report."""
+
+    id: str
+    title: str
+    score: float
+    max_score: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionRecord:
+    """Which submission the report is about."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """How the student's code was kept apart."""
+
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The one record of a graded submission; every format is rendered from it.
+
+    Attributes:
+        notes: what was chosen, left out or refused of the submission.
+        duration_seconds: from the start to now.
+    """
+
+    schema_version: int
+    submission: SubmissionRecord
+    seed: int
+    isolation: Isolation
+    score: float
+    max_score: float
+    problems: tuple[ProblemResult, ...]
+    checks: tuple[CheckResult, ...]
+    notes: tuple[str, ...]
+    duration_seconds: float

@@ -1,0 +1,247 @@
+"""The rubric of an assignment, read, validated, and tied to the suite's functions.
+
+Nothing of the suite is imported: a check's file and requirement are read from its source.
+"""
+
+import ast
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from .records import Tier
+
+RUBRIC = Path("tests", "rubric.toml")
+
+
+def parts(core: object) -> object:
+    """A plain list of core checks is a single part."""
+    return {"core": core} if isinstance(core, list) else core
+
+
+Names = tuple[Annotated[str, Field(min_length=1)], ...]
+SomeNames = Annotated[Names, Field(min_length=1)]
+Parts = Annotated[dict[str, SomeNames], BeforeValidator(parts), Field(min_length=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Sentence = Annotated[str, Field(min_length=1)]
+
+
+class RubricError(Exception):
+    """The assignment cannot be used as it is; the text says where and what to do."""
+
+
+class Table(BaseModel):
+    """A table of the rubric: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Limits(Table):
+    """How long the trusted side waits."""
+
+    check_seconds: Positive = 60
+    import_seconds: Positive = 120
+
+
+class Scoring(Table):
+    """How a problem's points are divided."""
+
+    edge_share: Share = 0.2
+
+
+class Rules(Table):
+    """What a submission may use. A name stands for all that it holds; the longer one decides."""
+
+    forbidden: Names = ()
+    allowed: Names = ()
+
+
+class Problem(Table):
+    """A numbered part of the assignment.
+
+    Attributes:
+        core: the checks of each part; the parts share the core points equally.
+    """
+
+    title: Sentence
+    points: Positive
+    adapters: SomeNames
+    core: Parts
+    edge: Names = ()
+    advice: Names = ()
+    forbidden: Names = ()
+
+    def checks(self) -> Iterator[tuple[Tier, str]]:
+        """Each check with its tier, core first."""
+        yield from ((Tier.CORE, name) for part in self.core.values() for name in part)
+        yield from ((Tier.EDGE, name) for name in self.edge)
+        yield from ((Tier.ADVICE, name) for name in self.advice)
+
+
+class Rubric(Table):
+    """All of rubric.toml.
+
+    Attributes:
+        package: what the student's package is called unless a student calls it something else.
+    """
+
+    title: Sentence
+    package: Sentence
+    limits: Limits = Limits()
+    scoring: Scoring = Scoring()
+    rules: Rules = Rules()
+    problems: Annotated[dict[str, Problem], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A test function of the suite and its place in the rubric.
+
+    Attributes:
+        file: relative to the assignment's folder, with forward slashes.
+        requirement: its docstring, in one line.
+    """
+
+    name: str
+    problem: str
+    tier: Tier
+    file: str
+    requirement: str
+
+    @property
+    def id(self) -> str:
+        """As pytest names it: "tests/test_model.py::test_rope"."""
+        return f"{self.file}::{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A folder that holds a suite and its rubric.
+
+    Attributes:
+        checks: every check by its name, in the rubric's order.
+    """
+
+    folder: Path
+    rubric: Rubric
+    checks: dict[str, Check]
+
+    @property
+    def adapter_names(self) -> frozenset[str]:
+        """The published adapters."""
+        return frozenset(
+            name for problem in self.rubric.problems.values() for name in problem.adapters
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A test function found in the suite's source."""
+
+    file: str
+    requirement: str
+
+
+def load_assignment(folder: Path) -> Assignment:
+    """Read an assignment's rubric and find each of its checks.
+
+    Raises:
+        RubricError: the rubric is missing or wrong, or does not fit the suite.
+    """
+    rubric = read_rubric(folder / RUBRIC)
+    found = suite_functions(folder)
+    checks = {
+        name: place(Check(name, problem_id, tier, "", ""), found)
+        for problem_id, problem in rubric.problems.items()
+        for tier, name in problem.checks()
+    }
+    for name in sorted(found.keys() - checks.keys()):
+        raise RubricError(
+            f"{RUBRIC.as_posix()}: {name} of {found[name].file} belongs to no problem; "
+            "list it under a problem's core, edge or advice"
+        )
+    return Assignment(folder, rubric, checks)
+
+
+def read_rubric(path: Path) -> Rubric:
+    """Read and validate rubric.toml.
+
+    Raises:
+        RubricError: it is missing, no TOML, or does not fit the model.
+    """
+    where = RUBRIC.as_posix()
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise RubricError(f"{path}: {reason}; an assignment is a folder with {where}") from error
+    except ValueError as error:
+        raise RubricError(f"{where}: no valid TOML: {error}") from error
+    try:
+        rubric = Rubric.model_validate(data)
+    except ValidationError as error:
+        raise RubricError("\n".join(complaints(error))) from error
+    counts = Counter(name for problem in rubric.problems.values() for _, name in problem.checks())
+    for name, times in counts.items():
+        if times > 1:
+            raise RubricError(f"{where}: {name} is listed {times} times; list it once")
+    return rubric
+
+
+def complaints(error: ValidationError) -> Iterator[str]:
+    """What pydantic found, one line each: the file, the key, and what to do."""
+    for found in error.errors():
+        key = ".".join(str(part) for part in found["loc"])
+        advice = {
+            "extra_forbidden": "there is no such key; correct its spelling or delete it",
+            "missing": "this key is needed; add it",
+            "too_short": "holds nothing; name at least one",
+            "tuple_type": "a list of names is expected",
+            "string_type": "a text is expected",
+        }.get(found["type"], found["msg"])
+        yield f"{RUBRIC.as_posix()}: {key}: {advice}"
+
+
+def place(check: Check, found: dict[str, Function]) -> Check:
+    """Complete a check with where its function stands and what it asks for."""
+    if check.name not in found:
+        raise RubricError(
+            f"{RUBRIC.as_posix()}: problems.{check.problem}.{check.tier}: no file tests/test_*.py"
+            f" has a function {check.name}; correct its spelling or write the check"
+        )
+    function = found[check.name]
+    return Check(check.name, check.problem, check.tier, function.file, function.requirement)
+
+
+def suite_functions(folder: Path) -> dict[str, Function]:
+    """The test functions of ``tests/test_*.py``, by name.
+
+    Raises:
+        RubricError: a file cannot be parsed, a name is used twice, or a docstring is missing.
+    """
+    found: dict[str, Function] = {}
+    for path in sorted((folder / "tests").glob("test_*.py")):
+        file = path.relative_to(folder).as_posix()
+        try:
+            tree = ast.parse(path.read_bytes(), filename=file)
+        except SyntaxError as error:
+            raise RubricError(f"{file}: line {error.lineno}: {error.msg}") from error
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
+                continue
+            if node.name in found:
+                raise RubricError(
+                    f"{file}: {node.name} is also in {found[node.name].file}; rename one of them"
+                )
+            requirement = " ".join((ast.get_docstring(node) or "").split())
+            if not requirement:
+                raise RubricError(
+                    f"{file}: {node.name} has no docstring; say in one sentence what it asks for"
+                )
+            found[node.name] = Function(file, requirement)
+    return found
