@@ -1,0 +1,1 @@
+"""All that runs in the process with the student's code. Imports nothing else of the grader."""

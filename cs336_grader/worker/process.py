@@ -1,0 +1,150 @@
+"""The life of a worker process: it imports, forks, and runs calls, as the trusted process asks.
+
+A warm worker has imported torch and nothing of a submission. It forks the worker that imports the
+submission, which in turn forks one worker a check. All of them run this one loop.
+"""
+
+import ctypes
+import importlib
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+import numpy as np
+import torch
+
+from .session import Session, describe
+from .wire import Channel, Message
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
+    """Turn this freshly forked process into a warm worker.
+
+    Args:
+        connection: leads to the trusted process.
+        scratch: the one folder that is meant to be written to.
+    """
+    try:
+        os.setsid()
+        die_with_parent()
+        adopt_orphans()
+        silence()
+        forget_main()
+        os.chdir(scratch)
+        tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
+        close_other_files(connection.fileno())
+        serve(Channel(connection))
+    finally:
+        os._exit(0)
+
+
+def serve(channel: Channel) -> None:
+    """Answer messages until the other side is gone."""
+    adapters: ModuleType | None = None
+    root: Path | None = None
+    session = Session(channel, adapters, root)
+    while True:
+        try:
+            message, buffers = channel.receive()
+        except (EOFError, OSError):
+            break
+        if message["op"] == "fork":
+            connection = fork(channel, message)
+            if connection is not None:
+                channel = Channel(connection)
+                session = Session(channel, adapters, root)
+        elif message["op"] == "load":
+            root = Path(message["root"])
+            try:
+                adapters = load(root, message["search_paths"], message["module"])
+                channel.send({"op": "loaded"})
+            except BaseException as error:
+                channel.send(describe(error, root))
+            session = Session(channel, adapters, root)
+        else:
+            session.answer(message, buffers)
+    session.end()
+
+
+def fork(channel: Channel, message: Message) -> socket.socket | None:
+    """Fork: the child gets its own connection, the parent None."""
+    _, descriptors, _, _ = socket.recv_fds(channel.connection, 1, 1)
+    connection = socket.socket(fileno=descriptors[0])
+    pid = os.fork()
+    if pid:
+        connection.close()
+        reap()
+        channel.send({"op": "forked", "pid": pid})
+        return None
+    # A pool of threads does not survive a fork: nothing may run before this.
+    torch.set_num_threads(1)
+    channel.close()
+    seed_generators(message["entropy"])
+    return connection
+
+
+def load(root: Path, search_paths: list[str], module: str) -> ModuleType:
+    """Import a submission's adapters."""
+    sys.path[:0] = [str(root / path) for path in search_paths]
+    return importlib.import_module(module)
+
+
+def seed_generators(entropy: int) -> None:
+    """Make the global generators repeat."""
+    random.seed(entropy)
+    np.random.seed(entropy)
+    torch.manual_seed(entropy)
+
+
+def reap() -> None:
+    """Let children that have ended go."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def silence() -> None:
+    """Read nothing from and print nothing to where the grader does."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(null, descriptor)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def forget_main() -> None:
+    """Be no program: processes that a submission spawns must not try to import one."""
+    sys.modules["__main__"] = ModuleType("__main__")
+    sys.argv = [""]
+
+
+def close_other_files(kept: int) -> None:
+    """Close every descriptor but the standard three and one more."""
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def die_with_parent() -> None:
+    """End when the process that forked this one does, where the system can do that."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ended, where the system can do that."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def prctl(option: int, value: int) -> None:
+    """Linux's prctl; elsewhere nothing."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

@@ -1,0 +1,274 @@
+"""Runs the trusted process's calls, one after the other, in the process with the student's code."""
+
+import io
+import itertools
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from .standins import StandIns
+from .wire import Channel, Decoder, Encoder, Message, Node, WireError
+
+MAX_TEXT = 4000
+MAX_FRAMES = 4
+
+
+class Session:
+    """One conversation with the trusted process: objects named in it live as long as it does.
+
+    Args:
+        channel: leads to the trusted process.
+        adapters: the student's module of adapters, or None before it is imported.
+        root: the folder the submission lies in; errors name places in it.
+    """
+
+    def __init__(self, channel: Channel, adapters: ModuleType | None, root: Path | None) -> None:
+        self.channel = channel
+        self.adapters = adapters
+        self.root = root
+        self.held: dict[int, Any] = {}
+        self.numbers = itertools.count()
+        self.outputs: dict[int, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
+        self.standins = StandIns()
+        self.files: dict[int, io.BytesIO] = {}
+        self.touched_files: list[int] = []
+        self.entered: list[int] = []
+        # The file system sees paths of the trusted process at places below this folder.
+        self.scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    def answer(self, message: Message, buffers: list[memoryview]) -> None:
+        """Do what a message asks and send the answer; whatever goes wrong is the answer then."""
+        run = {"call": self.call, "backward": self.backward, "next": self.next}[message["op"]]
+        try:
+            answer, encoder = run(message, Decoder(buffers, self.special()))
+            frame = Channel.frame(answer, encoder.buffers)
+        except BaseException as error:
+            frame = Channel.frame(describe(error, self.root))
+        self.channel.send_frame(frame)
+
+    def call(self, message: Message, decoder: Decoder) -> tuple[Message, Encoder]:
+        """Call an adapter, or a method of something an earlier call returned."""
+        self.standins.begin()
+        self.touched_files, self.entered = [], []
+        for node in message["sync"]:
+            decoder.decode(node)
+        if "held" in message:
+            target = self.held[message["held"]]
+            function = target if message["name"] is None else getattr(target, message["name"])
+            set_options(target, decoder.decode(message["options"]))
+        else:
+            function = getattr(self.adapters, message["name"])
+        args, kwargs = decoder.decode(message["args"]), decoder.decode(message["kwargs"])
+        inputs = list(self.standins.autograd_inputs)
+        with torch.set_grad_enabled(message["grad_enabled"]):
+            value = function(*args, **kwargs)
+        number = next(self.numbers)
+        outputs: list[torch.Tensor] = []
+        encoder = Encoder(self.result_node(outputs))
+        node = encoder.encode(value)
+        self.outputs[number] = (inputs, outputs)
+        return {
+            "op": "result",
+            "call": number,
+            "value": node,
+            "changed": [
+                [i, what, encoder.encode_value(new) if new is not None else None]
+                for i, what, new in self.standins.changes()
+            ],
+            "optimizers": [
+                [key, encoder.encode(self.standins.optimizers[key].state_dict())]
+                for key in self.standins.entered_optimizers
+            ],
+            "options": [[key, encoder.encode(options(self.held[key]))] for key in self.entered],
+            "files": [
+                [key, encoder.encode(self.files[key].getvalue()), self.files[key].tell()]
+                for key in self.touched_files
+            ],
+        }, encoder
+
+    def backward(self, message: Message, decoder: Decoder) -> tuple[Message, Encoder]:
+        """The gradients of an earlier call's tensor arguments, given those of its outputs."""
+        inputs, outputs = self.outputs[message["call"]]
+        given = decoder.decode(message["grads"])
+        pairs = [(outputs[i], grad) for i, grad in enumerate(given) if grad is not None]
+        grads = torch.autograd.grad(
+            [output for output, _ in pairs],
+            inputs,
+            [grad for _, grad in pairs],
+            allow_unused=True,
+            retain_graph=True,
+        )
+        encoder = Encoder()
+        return {"op": "result", "value": encoder.encode(list(grads))}, encoder
+
+    def next(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
+        """The next item of an iterator that an earlier call returned."""
+        encoder = Encoder(self.result_node([]))
+        try:
+            item = next(self.held[message["held"]])
+        except StopIteration:
+            return {"op": "stop"}, encoder
+        return {"op": "item", "value": encoder.encode(item)}, encoder
+
+    def result_node(self, outputs: list[torch.Tensor]) -> Callable[[Encoder, object], Node]:
+        """How results are encoded: objects stay here, tensors that have a graph are noted."""
+
+        def special(encoder: Encoder, value: object) -> Node:
+            if isinstance(value, torch.Tensor):
+                if not value.requires_grad:
+                    return None
+                outputs.append(value)
+                return ["output", encoder.encode_tensor(value), len(outputs) - 1]
+            if isinstance(value, torch.optim.Optimizer):
+                key = self.hold(value)
+                return ["optimizer", key, encoder.encode(options(value)), self.keys(value)]
+            if isinstance(value, Iterator):
+                return ["iterator", self.hold(value)]
+            try:
+                return encoder.encode_value(value)
+            except WireError:
+                if isinstance(value, np.ndarray):
+                    raise
+                return ["object", self.hold(value), type(value).__name__]
+
+        return special
+
+    def hold(self, value: object) -> int:
+        """Keep an object; its key."""
+        key = next(self.numbers)
+        self.held[key] = value
+        return key
+
+    def keys(self, optimizer: torch.optim.Optimizer) -> list[list[int | None]]:
+        """For each parameter of each group, the key of the tensor it stands in for."""
+        keys = {id(tensor): key for key, tensor in self.standins.tensors.items()}
+        return [[keys.get(id(p)) for p in group["params"]] for group in optimizer.param_groups]
+
+    def special(self) -> dict[str, Callable[..., object]]:
+        """How the nodes of arguments are decoded that are no plain values."""
+        return {
+            "argument": self.standins.tensor,
+            "array_argument": self.standins.array,
+            "module": self.standins.module,
+            "torch_optimizer": self.standins.optimizer,
+            "held": lambda _decoder, key: self.held[key],
+            "held_optimizer": self.held_optimizer,
+            "pulled": lambda _decoder, key: self.pull(key),
+            "callback": lambda _decoder, key: lambda: self.ask({"op": "callback", "key": key}),
+            "path": self.path,
+            "path_text": lambda *node: str(self.path(*node)),
+            "memmap": self.memmap,
+            "file": self.file,
+        }
+
+    def held_optimizer(self, decoder: Decoder, key: int, given: Node) -> Any:
+        """The student's optimizer, with the hyperparameters it has in the trusted process."""
+        set_options(self.held[key], decoder.decode(given))
+        self.entered.append(key)
+        return self.held[key]
+
+    def pull(self, key: int) -> Iterator[object]:
+        """The items of an iterator of the trusted process, asked for one by one."""
+        while True:
+            answer = self.ask({"op": "pull", "key": key})
+            if answer is STOP:
+                return
+            yield answer
+
+    def ask(self, question: Message) -> object:
+        """Ask the trusted process for something in the middle of a call."""
+        self.channel.send(question)
+        message, buffers = self.channel.receive()
+        decoder = Decoder(buffers, self.special())
+        for node in message["sync"]:
+            decoder.decode(node)
+        return STOP if message["op"] == "stop" else decoder.decode(message["value"])
+
+    def path(self, decoder: Decoder, key: str, name: str, pieces: Node) -> Path:
+        """A file or folder of the trusted process, at a place of this process's own."""
+        if self.scratch is None:
+            self.scratch = tempfile.TemporaryDirectory(prefix="check-")
+        place = Path(self.scratch.name) / key / name
+        place.parent.mkdir(exist_ok=True)
+        if pieces is not None:
+            size, *parts = decoder.decode(pieces)
+            with place.open("wb") as file:
+                for offset, data in parts:
+                    file.seek(offset)
+                    file.write(data)
+                file.truncate(size)
+        return place
+
+    def memmap(self, decoder: Decoder, path: Node, dtype: str, shape: list[int], at: int) -> object:
+        """An array in a file, opened over here."""
+        return np.memmap(decoder.decode(path), dtype, "r", offset=at, shape=tuple(shape))
+
+    def file(self, decoder: Decoder, key: int, content: Node, position: int) -> io.BytesIO:
+        """A binary file object."""
+        file = self.files.setdefault(key, io.BytesIO())
+        file.seek(0)
+        file.truncate()
+        file.write(decoder.decode(content))
+        file.seek(position)
+        self.touched_files.append(key)
+        return file
+
+    def end(self) -> None:
+        """Remove this session's files."""
+        if self.scratch is not None:
+            self.scratch.cleanup()
+
+
+STOP = object()
+
+
+def set_options(target: Any, groups: list[dict[str, object]] | None) -> None:
+    """Give an optimizer's groups these hyperparameters; without any, leave the target alone."""
+    if groups is not None:
+        for group, given in zip(target.param_groups, groups, strict=True):
+            group.update(given)
+
+
+def options(optimizer: torch.optim.Optimizer) -> list[dict[str, object]]:
+    """The hyperparameters of an optimizer's groups, as far as they are plain values."""
+    return [
+        {str(name): value for name, value in group.items() if is_plain(value)}
+        for group in optimizer.param_groups
+    ]
+
+
+def is_plain(value: object) -> bool:
+    """Whether a hyperparameter is a scalar or a tuple of scalars."""
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def describe(error: BaseException, root: Path | None) -> Message:
+    """An exception as text: its type, what it says, and where in the submission it was raised."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text cannot be had)"
+    places = [
+        f"{Path(frame.filename).relative_to(root)}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if root is not None and Path(frame.filename).is_relative_to(root)
+    ]
+    if isinstance(error, SyntaxError) and root is not None:
+        file = Path(error.filename or "")
+        if file.is_relative_to(root):
+            places.append(f"{file.relative_to(root)}:{error.lineno}")
+    return {
+        "op": "error",
+        "type": type(error).__name__[:MAX_TEXT],
+        "text": text[:MAX_TEXT].encode("utf-8", "replace").decode(),
+        "places": places[-MAX_FRAMES:],
+        "missing": error.name if isinstance(error, ModuleNotFoundError) else None,
+    }

@@ -1,0 +1,356 @@
+"""What crosses the border between the trusted process and a worker, and in which form.
+
+A frame is a length, a JSON header and raw buffers whose sizes the header names. Nothing in it can
+execute, every size is known and capped before it is read, and every value has an exact type:
+
+    None, True, 3, 0.5, "text"      themselves
+    ["list", node]                  items as a sequence; also tuple and set
+    ["dict", node, node]            keys and values, each a sequence
+    ["bytes", buffer]               bytes
+    ["tensor", buffer, dtype, shape]   a dense tensor; also ndarray
+    ["meta", dtype, shape]          a tensor without data
+    ["dtype", name], ["device", name]
+
+A sequence is ["items", nodes], or compactly ["ints", buffer] and ["blobs", buffer, lengths].
+Other tags belong to whoever passes a function for them.
+"""
+
+import json
+import math
+import socket
+import struct
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+import numpy as np
+import torch
+
+Node = Any
+Message = dict[str, Node]
+Frame = list[memoryview]
+
+MAX_HEADER_BYTES = 64 * 2**20
+MAX_BODY_BYTES = 2**30
+MAX_BUFFERS = 100_000
+LENGTH = struct.Struct(">I")
+# Fewer integers than this are as short in JSON.
+COMPACT_FROM = 16
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+        *(torch.int8, torch.int16, torch.int32, torch.int64),
+        *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
+        *(torch.bool, torch.complex64, torch.complex128),
+    )
+}
+ARRAY_DTYPES = frozenset(DTYPES) - {"bfloat16"}
+
+
+class WireError(Exception):
+    """A frame or value that the border does not carry."""
+
+
+class Channel:
+    """Sends and receives frames over a socket."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+
+    def send(self, message: Message, buffers: Sequence[memoryview] = ()) -> None:
+        """Send one frame.
+
+        Raises:
+            WireError: it is larger than the other side accepts.
+            OSError: the other side is gone.
+        """
+        self.send_frame(self.frame(message, buffers))
+
+    @staticmethod
+    def frame(message: Message, buffers: Sequence[memoryview] = ()) -> Frame:
+        """The parts of a frame, in the order in which they are sent.
+
+        Raises:
+            WireError: it is larger than the other side accepts.
+        """
+        sizes = [len(buffer) for buffer in buffers]
+        header = json.dumps([message, sizes], separators=(",", ":")).encode()
+        if (
+            len(header) > MAX_HEADER_BYTES
+            or sum(sizes) > MAX_BODY_BYTES
+            or len(sizes) > MAX_BUFFERS
+        ):
+            raise WireError(f"a value of {len(header) + sum(sizes):,} bytes is too large")
+        return [memoryview(LENGTH.pack(len(header)) + header), *buffers]
+
+    def send_frame(self, frame: Frame) -> None:
+        """Send the parts of a frame.
+
+        Raises:
+            OSError: the other side is gone.
+        """
+        for part in frame:
+            self.connection.sendall(part)
+
+    def receive(self) -> tuple[Message, list[memoryview]]:
+        """Receive one frame.
+
+        Raises:
+            EOFError: the other side is gone.
+            WireError: what came is no frame, or larger than allowed.
+        """
+        (length,) = LENGTH.unpack(self.read(LENGTH.size))
+        if length > MAX_HEADER_BYTES:
+            raise WireError(f"a header of {length:,} bytes")
+        try:
+            message, sizes = json.loads(bytes(self.read(length)))
+            agreed = all(type(size) is int and size >= 0 for size in sizes)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise WireError("a header that is not as agreed") from error
+        if not agreed or type(message) is not dict or type(message.get("op")) is not str:
+            raise WireError("a header that is not as agreed")
+        if not body_allowed(sizes):
+            raise WireError(f"a body of {sum(sizes):,} bytes")
+        return message, [self.read(size) for size in sizes]
+
+    def read(self, size: int) -> memoryview:
+        """Exactly this many bytes, in memory that nothing else refers to."""
+        data = memoryview(bytearray(size))
+        filled = 0
+        while filled < size:
+            got = self.connection.recv_into(data[filled:])
+            if got == 0:
+                raise EOFError("the other side is gone")
+            filled += got
+        return data
+
+    def close(self) -> None:
+        """Close this end."""
+        self.connection.close()
+
+
+def body_allowed(sizes: Sequence[int]) -> bool:
+    """Whether a frame may have buffers of these sizes."""
+    return sum(sizes) <= MAX_BODY_BYTES and len(sizes) <= MAX_BUFFERS
+
+
+class Encoder:
+    """Turns values into nodes and buffers.
+
+    Args:
+        special: asked first about every value that is no scalar; returns its node, or None for
+            "as usual".
+    """
+
+    def __init__(self, special: Callable[["Encoder", object], Node] | None = None) -> None:
+        self.special = special
+        self.buffers: list[memoryview] = []
+
+    def encode(self, value: object) -> Node:
+        """The node of a value.
+
+        Raises:
+            WireError: the border does not carry values of this type.
+        """
+        if value is None or type(value) in (bool, int, float):
+            return value
+        if type(value) is str:
+            # Lone surrogates are no text that UTF-8 can carry.
+            return value.encode("utf-8", "replace").decode()
+        if self.special is not None and (node := self.special(self, value)) is not None:
+            return node
+        return self.encode_value(value)
+
+    def encode_value(self, value: object) -> Node:
+        """The node of a value that is no exact scalar; subclasses arrive as plain values."""
+        for types, encode in ENCODERS:
+            if isinstance(value, types):
+                return encode(self, value)
+        raise WireError(f"a value of type {type(value).__name__} cannot be passed on")
+
+    def encode_sequence(self, value: Sequence[object] | Set[object]) -> Node:
+        """The node of a list, tuple or set."""
+        tag = next(tag for tag, types in SEQUENCES.items() if isinstance(value, types))
+        return [tag, self.encode_items(list(value))]
+
+    def encode_dict(self, value: dict[object, object]) -> Node:
+        """The node of a dictionary."""
+        return ["dict", self.encode_items(list(value)), self.encode_items(list(value.values()))]
+
+    def encode_items(self, items: list[object]) -> Node:
+        """The node of a sequence, compact where all items are integers or bytes."""
+        if len(items) >= COMPACT_FROM:
+            if all(type(item) is int and -(2**63) <= item < 2**63 for item in items):
+                return ["ints", self.buffer(raw(torch.tensor(items, dtype=torch.int64)))]
+            if all(type(item) is bytes for item in items):
+                blobs = [bytes(item) for item in items]  # type: ignore[call-overload]
+                lengths = torch.tensor([len(blob) for blob in blobs], dtype=torch.int64)
+                joined = self.buffer(memoryview(b"".join(blobs)))
+                return ["blobs", joined, self.buffer(raw(lengths))]
+        return ["items", [self.encode(item) for item in items]]
+
+    def encode_tensor(self, tensor: torch.Tensor) -> Node:
+        """The node of a tensor: a plain, dense copy of its values in main memory."""
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        if dtype not in DTYPES:
+            raise WireError(f"a tensor of dtype {dtype} cannot be passed on")
+        shape = list(tensor.shape)
+        if tensor.device.type == "meta":
+            return ["meta", dtype, shape]
+        if tensor.numel() * tensor.element_size() > MAX_BODY_BYTES:
+            raise WireError(f"a tensor of shape {tuple(shape)} is too large")
+        return ["tensor", self.buffer(raw(tensor)), dtype, shape]
+
+    def encode_array(self, array: np.ndarray[Any, Any]) -> Node:
+        """The node of a NumPy array."""
+        if array.dtype.name not in ARRAY_DTYPES or array.nbytes > MAX_BODY_BYTES:
+            raise WireError(f"an array of {array.size} {array.dtype.name} cannot be passed on")
+        plain = np.ascontiguousarray(array).reshape(-1)
+        return [
+            "ndarray",
+            self.buffer(plain.view(np.uint8).data),
+            array.dtype.name,
+            list(array.shape),
+        ]
+
+    def buffer(self, data: memoryview) -> int:
+        """Add a buffer; its number."""
+        self.buffers.append(data)
+        return len(self.buffers) - 1
+
+
+SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": (set, frozenset)}
+ENCODERS: tuple[tuple[Any, Callable[[Encoder, Any], Node]], ...] = (
+    (torch.Tensor, Encoder.encode_tensor),
+    (np.ndarray, Encoder.encode_array),
+    (np.generic, lambda encoder, value: encoder.encode(value.item())),
+    ((list, tuple, set, frozenset), Encoder.encode_sequence),
+    (dict, Encoder.encode_dict),
+    ((bytes, bytearray), lambda encoder, value: ["bytes", encoder.buffer(memoryview(value))]),
+    (torch.dtype, lambda _, value: ["dtype", str(value).removeprefix("torch.")]),
+    (torch.device, lambda _, value: ["device", str(value)]),
+    *(
+        (plain, lambda encoder, value, to=plain: encoder.encode(to(value)))
+        for plain in (int, float, str)
+    ),
+)
+
+
+def raw(tensor: torch.Tensor) -> memoryview:
+    """The bytes of a tensor's values, in row-major order."""
+    plain = torch.Tensor.detach(tensor)
+    if plain.layout != torch.strided:
+        plain = plain.to_dense()
+    plain = plain.cpu().resolve_conj().resolve_neg().contiguous()
+    return plain.reshape(-1).view(torch.uint8).numpy().data
+
+
+class Decoder:
+    """Turns nodes and buffers back into values.
+
+    Args:
+        buffers: the frame's buffers.
+        special: what to do with tags that are not this module's, by tag.
+    """
+
+    def __init__(
+        self,
+        buffers: Sequence[memoryview],
+        special: dict[str, Callable[..., object]] | None = None,
+    ) -> None:
+        self.buffers = buffers
+        self.special = special or {}
+
+    def decode(self, node: Node) -> Any:
+        """The value of a node.
+
+        Raises:
+            WireError: the node is not as agreed.
+        """
+        if not isinstance(node, list):
+            if isinstance(node, dict):
+                raise WireError("an object where a value is agreed")
+            return node
+        try:
+            tag, *rest = node
+            if tag in self.special:
+                return self.special[tag](self, *rest)
+            return getattr(self, f"decode_{TAGS[tag]}")(tag, *rest)
+        except WireError:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError, RuntimeError) as error:
+            raise WireError(f"a value that is not as agreed ({type(error).__name__})") from error
+
+    def decode_sequence(self, tag: str, items: Node) -> object:
+        """A list, tuple or set."""
+        return {"list": list, "tuple": tuple, "set": set}[tag](self.items(items))
+
+    def decode_dict(self, _tag: str, keys: Node, values: Node) -> dict[object, object]:
+        """A dictionary."""
+        return dict(zip(self.items(keys), self.items(values), strict=True))
+
+    def decode_bytes(self, _tag: str, buffer: int) -> bytes:
+        """Bytes."""
+        return bytes(self.buffers[buffer])
+
+    def decode_tensor(self, _tag: str, buffer: int, dtype: str, shape: list[int]) -> torch.Tensor:
+        """A tensor in memory of its own."""
+        data = self.buffers[buffer]
+        expect_size(data, shape, DTYPES[dtype].itemsize)
+        if not len(data):
+            return torch.empty(shape, dtype=DTYPES[dtype])
+        return torch.frombuffer(data, dtype=DTYPES[dtype]).reshape(shape)
+
+    def decode_array(self, _tag: str, buffer: int, dtype: str, shape: list[int]) -> object:
+        """A NumPy array in memory of its own."""
+        if dtype not in ARRAY_DTYPES:
+            raise WireError(f"an array of {dtype}")
+        data = self.buffers[buffer]
+        expect_size(data, shape, np.dtype(dtype).itemsize)
+        return np.frombuffer(data, dtype=dtype).reshape(shape)
+
+    def decode_meta(self, _tag: str, dtype: str, shape: list[int]) -> torch.Tensor:
+        """A tensor without data."""
+        return torch.empty(checked(shape), dtype=DTYPES[dtype], device="meta")
+
+    def decode_name(self, tag: str, name: str) -> object:
+        """A dtype or a device."""
+        return DTYPES[name] if tag == "dtype" else torch.device(name)
+
+    def items(self, node: Node) -> list[Any]:
+        """The items of a sequence."""
+        tag, *rest = node
+        if tag == "items":
+            return [self.decode(item) for item in rest[0]]
+        if tag == "ints":
+            return list(np.frombuffer(self.buffers[rest[0]], dtype=np.int64).tolist())
+        if tag == "blobs":
+            data = self.buffers[rest[0]]
+            ends = np.cumsum(np.frombuffer(self.buffers[rest[1]], dtype=np.int64)).tolist()
+            return [bytes(data[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+        raise WireError("a sequence that is not as agreed")
+
+
+TAGS = {
+    **dict.fromkeys(("list", "tuple", "set"), "sequence"),
+    **dict.fromkeys(("dtype", "device"), "name"),
+    "dict": "dict",
+    "bytes": "bytes",
+    "tensor": "tensor",
+    "ndarray": "array",
+    "meta": "meta",
+}
+
+
+def checked(shape: list[int]) -> list[int]:
+    """The shape, if it is one."""
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise WireError("a shape that is not as agreed")
+    return shape
+
+
+def expect_size(data: memoryview, shape: list[int], itemsize: int) -> None:
+    """Refuse a buffer that does not hold exactly a shape's elements."""
+    if len(data) != math.prod(checked(shape)) * itemsize:
+        raise WireError("a buffer whose size does not match its shape")
