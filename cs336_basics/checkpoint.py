@@ -1,0 +1,98 @@
+"""Saving a training run and taking it up again."""
+
+import os
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import torch
+from torch import Tensor, nn
+
+
+def save_checkpoint(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    iteration: int,
+    out: str | os.PathLike[str] | IO[bytes],
+) -> None:
+    """Write model, optimizer and iteration to a path or a binary file object.
+
+    A file at a path is replaced at once or not at all: a run that dies while it writes leaves the
+    last checkpoint whole.
+    """
+    checkpoint = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "iteration": iteration,
+    }
+    if not isinstance(out, str | os.PathLike):
+        torch.save(checkpoint, out)
+        return
+    path = Path(out)
+    # In the same folder, because only within one file system is the replacement atomic.
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            torch.save(checkpoint, file)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def load_checkpoint(
+    src: str | os.PathLike[str] | IO[bytes],
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+) -> int:
+    """Restore model and optimizer and return the iteration.
+
+    Nothing is changed unless all of the checkpoint fits.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is no checkpoint, or model or optimizer are not like the saved ones.
+    """
+    checkpoint = read_checkpoint(src)
+    require_fit(model.state_dict(), checkpoint["model"])
+    try:
+        optimizer.load_state_dict(checkpoint["optimizer"])
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"the checkpoint does not fit the optimizer: {error}") from error
+    model.load_state_dict(checkpoint["model"])
+    iteration: int = checkpoint["iteration"]
+    return iteration
+
+
+def read_checkpoint(src: str | os.PathLike[str] | IO[bytes]) -> dict[str, Any]:
+    """Read a checkpoint, taking nothing from it that could execute."""
+    name = f"'{os.fspath(src)}'" if isinstance(src, str | os.PathLike) else "the file object"
+    try:
+        # To the CPU first: the device it was saved on may not exist here.
+        checkpoint = torch.load(src, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is no checkpoint at {name}") from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"{name} is no checkpoint, or is damaged, or is not read from its start: {error}"
+        ) from error
+    if not isinstance(checkpoint, dict) or not {"model", "optimizer", "iteration"} <= set(
+        checkpoint
+    ):
+        raise ValueError(f"{name} is no checkpoint of model, optimizer and iteration")
+    return checkpoint
+
+
+def require_fit(expected: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+    """Refuse a saved model whose parameters are named or shaped otherwise, naming each."""
+    faults = [f"{key} is missing" for key in expected.keys() - found.keys()]
+    faults += [f"{key} is not in the model" for key in found.keys() - expected.keys()]
+    faults += [
+        f"{key} is {tuple(found[key].shape)} in the checkpoint, {tuple(value.shape)} in the model"
+        for key, value in expected.items()
+        if key in found and found[key].shape != value.shape
+    ]
+    if faults:
+        raise ValueError("the checkpoint does not fit the model: " + "; ".join(sorted(faults)))

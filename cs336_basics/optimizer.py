@@ -1,0 +1,119 @@
+"""AdamW, its learning rate over time, and gradient clipping.
+
+Sources:
+    Decoupled Weight Decay Regularization (Loshchilov & Hutter, arXiv:1711.05101): AdamW.
+    SGDR (Loshchilov & Hutter, arXiv:1608.03983): cosine annealing.
+    On the difficulty of training recurrent neural networks (Pascanu et al., arXiv:1211.5063):
+    clipping by norm.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, overload
+
+import torch
+from torch import Tensor
+from torch.optim.optimizer import ParamsT
+
+
+class AdamW(torch.optim.Optimizer):
+    """Adam with weight decay that bypasses the moments (arXiv:1711.05101, algorithm 2).
+
+    Raises:
+        ValueError: a hyperparameter lies outside its range.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        for name, value in (("lr", lr), ("eps", eps), ("weight_decay", weight_decay)):
+            if not value >= 0:
+                raise ValueError(f"{name} = {value} must not be negative")
+        if not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"betas = {betas} must each be at least 0 and less than 1")
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, defaults)
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Update every parameter that has a gradient.
+
+        Args:
+            closure: Computes the loss and its gradients anew; its result is returned.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self.update(parameter, parameter.grad, group)
+        return loss
+
+    def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        """Decay one parameter, then move it along its first moment."""
+        lr, (beta1, beta2) = group["lr"], group["betas"]
+        state = self.state[parameter]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = torch.zeros_like(parameter)
+            state["exp_avg_sq"] = torch.zeros_like(parameter)
+        state["step"] += 1
+        m, v, t = state["exp_avg"], state["exp_avg_sq"], state["step"]
+        m.mul_(beta1).add_(gradient, alpha=1 - beta1)
+        v.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        # Both start at zero, which biases them towards it; the divisions take that out.
+        denominator = (v / (1 - beta2**t)).sqrt_().add_(group["eps"])
+        parameter.mul_(1 - lr * group["weight_decay"])
+        parameter.addcdiv_(m, denominator, value=-lr / (1 - beta1**t))
+
+
+def get_lr_cosine_schedule(
+    it: int,
+    max_learning_rate: float,
+    min_learning_rate: float,
+    warmup_iters: int,
+    cosine_cycle_iters: int,
+) -> float:
+    """The learning rate of iteration it: linear warm-up, half a cosine down, then the minimum."""
+    if it < warmup_iters:
+        return max_learning_rate * it / warmup_iters
+    # At its end the cosine has the same value, but an empty cycle would divide by zero.
+    if it >= cosine_cycle_iters:
+        return min_learning_rate
+    progress = (it - warmup_iters) / (cosine_cycle_iters - warmup_iters)
+    share = (1 + math.cos(math.pi * progress)) / 2
+    return min_learning_rate + share * (max_learning_rate - min_learning_rate)
+
+
+@torch.no_grad()
+def clip_gradients(parameters: Iterable[Tensor], max_l2_norm: float) -> None:
+    """Scale all gradients in place by max_l2_norm / (norm + 1e-6) where their norm is larger.
+
+    The norm is that of all gradients as one vector; a smaller one is left as it is, and so are
+    parameters without a gradient.
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if not gradients:
+        return
+    # In float32 at least, because squares overflow float16 from 256 on.
+    norms = [
+        torch.linalg.vector_norm(gradient, dtype=torch.promote_types(gradient.dtype, torch.float32))
+        for gradient in gradients
+    ]
+    norm = torch.linalg.vector_norm(torch.stack([n.to(norms[0]) for n in norms]))
+    if norm > max_l2_norm:
+        for gradient in gradients:
+            gradient.mul_((max_l2_norm / (norm + 1e-6)).to(gradient.device))

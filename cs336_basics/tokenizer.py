@@ -1,0 +1,316 @@
+r"""A byte-level BPE tokenizer: text to token ids and back.
+
+Sources: Sennrich et al. (arXiv:1508.07909) for the merges, GPT-2 (Radford et al., 2019) for bytes,
+pre-tokens and the file format.
+
+Files are those of GPT-2, so its published vocabulary can be read as it is. A token is written with
+one printable character for each byte: bytes that are printable in Latin-1 stand for themselves, the
+others, in order, for the characters from U+0100 on (a space is ``Ġ``, a line feed ``Ċ``).
+
+- vocabulary: a JSON object from token to id
+- merges: one a line in order of creation, two tokens with a space between; before them a line that
+  starts with ``#version``
+"""
+
+import heapq
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from cs336_basics.pretokenization import PRETOKEN, special_token_pattern
+
+# About 10 MB of pre-tokens at most; longer ones hardly ever come twice.
+CACHE_SIZE = 2**15
+CACHED_LENGTH = 32
+
+# An unfinished pre-token of more characters is looked at again only when it has doubled, so that
+# the time for it grows with its length and not with the square.
+LONG_PRETOKEN = 4096
+
+
+class Tokenizer:
+    """Encodes with a vocabulary and its merges, as trained by train_bpe.
+
+    Special tokens are kept whole, the longest where several match; those that the vocabulary lacks
+    get the ids after its largest one.
+
+    Raises:
+        ValueError: a special token is empty.
+    """
+
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[bytes, bytes]],
+        special_tokens: Sequence[str] | None = None,
+    ) -> None:
+        self.vocab = dict(vocab)
+        self.merges = [(first, second) for first, second in merges]
+        self.ranks = {pair: rank for rank, pair in enumerate(self.merges)}
+        self.token_ids = {token: token_id for token_id, token in self.vocab.items()}
+        self.special_ids = {token: self.add(token.encode()) for token in special_tokens or ()}
+        self.special_pattern = special_token_pattern(self.special_ids)
+        self.special_beginnings = {
+            token[:end] for token in self.special_ids for end in range(1, len(token))
+        }
+        self.longest_beginning = max(map(len, self.special_beginnings), default=0)
+        self.cache: dict[str, list[int]] = {}
+
+    def add(self, token: bytes) -> int:
+        """The id of a token, a new one if the vocabulary lacks it."""
+        if token not in self.token_ids:
+            self.token_ids[token] = max(self.vocab, default=-1) + 1
+            self.vocab[self.token_ids[token]] = token
+        return self.token_ids[token]
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_path: str | os.PathLike[str],
+        merges_path: str | os.PathLike[str],
+        special_tokens: Sequence[str] | None = None,
+    ) -> "Tokenizer":
+        """Read what save wrote, or GPT-2's own files.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: a file is damaged, or the two do not belong together.
+        """
+        vocab = read_vocab(Path(vocab_path))
+        merges = read_merges(Path(merges_path))
+        tokens = set(vocab.values())
+        for first, second in merges:
+            if first + second not in tokens:
+                raise ValueError(
+                    f"{merges_path} merges {first!r} and {second!r}, but their union is no token "
+                    f"of {vocab_path}: the files do not belong together"
+                )
+        return cls(vocab, merges, special_tokens)
+
+    def save(self, vocab_path: str | os.PathLike[str], merges_path: str | os.PathLike[str]) -> None:
+        """Write vocabulary and merges in GPT-2's format (see the top of this module).
+
+        Raises:
+            ValueError: two ids stand for the same bytes, which the format cannot express.
+        """
+        ids = {to_printable(token): token_id for token_id, token in self.vocab.items()}
+        if len(ids) < len(self.vocab):
+            doubled = next(i for i, token in self.vocab.items() if ids[to_printable(token)] != i)
+            raise ValueError(
+                f"{self.vocab[doubled]!r} has more than one id ({doubled} among them), and the "
+                "file format has room for one"
+            )
+        lines = [f"{to_printable(first)} {to_printable(second)}\n" for first, second in self.merges]
+        vocab_text = json.dumps(ids, ensure_ascii=False, indent=0)
+        Path(vocab_path).write_text(vocab_text + "\n", encoding="utf-8", newline="\n")
+        merges_text = "".join(["#version: 0.2\n", *lines])
+        Path(merges_path).write_text(merges_text, encoding="utf-8", newline="\n")
+
+    def encode(self, text: str) -> list[int]:
+        """The token ids of a text.
+
+        Raises:
+            ValueError: the vocabulary lacks a byte of the text.
+        """
+        ids: list[int] = []
+        # The pattern has one group, so split gives text and special token in turn.
+        parts = [text] if self.special_pattern is None else self.special_pattern.split(text)
+        for index, part in enumerate(parts):
+            if index % 2 == 1:
+                ids.append(self.special_ids[part])
+            else:
+                self.encode_pretokens(PRETOKEN.findall(part), ids)
+        return ids
+
+    def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
+        """The ids that encode gives for all the texts joined, each as soon as it is certain.
+
+        Holds one text and the pre-token at its end that is not finished.
+        """
+        pieces: list[str] = []
+        held = wanted = 0
+        for text in texts:
+            pieces.append(text)
+            held += len(text)
+            if held >= wanted:
+                ids, rest = self.encode_certain("".join(pieces))
+                yield from ids
+                pieces, held = [rest], len(rest)
+                wanted = 2 * held if held > LONG_PRETOKEN else 0
+        yield from self.encode("".join(pieces))
+
+    def encode_certain(self, text: str) -> tuple[list[int], str]:
+        """The ids that no continuation of the text can change, and the rest of the text."""
+        ids: list[int] = []
+        start = 0
+        open_starts = self.unfinished_special_starts(text)
+        while True:
+            open_start = next((i for i in open_starts if i >= start), len(text))
+            match = self.special_pattern.search(text, start) if self.special_pattern else None
+            # From open_start on, a special token that starts earlier or is longer may be coming.
+            if match is None or match.start() >= open_start:
+                break
+            self.encode_pretokens(PRETOKEN.findall(text[start : match.start()]), ids)
+            ids.append(self.special_ids[match.group()])
+            start = match.end()
+        pretokens, rest = split_certain(text[start:open_start])
+        self.encode_pretokens(pretokens, ids)
+        return ids, rest + text[open_start:]
+
+    def unfinished_special_starts(self, text: str) -> list[int]:
+        """Where a special token may have begun that the text does not hold to its end."""
+        first = max(0, len(text) - self.longest_beginning)
+        return [i for i in range(first, len(text)) if text[i:] in self.special_beginnings]
+
+    def encode_pretokens(self, pretokens: Iterable[str], ids: list[int]) -> None:
+        """Append the ids of each pre-token to ids."""
+        cache = self.cache
+        for pretoken in pretokens:
+            known = cache.get(pretoken)
+            if known is None:
+                known = self.encode_pretoken(pretoken)
+                if len(pretoken) <= CACHED_LENGTH:
+                    if len(cache) >= CACHE_SIZE:
+                        cache.clear()
+                    cache[pretoken] = known
+            ids += known
+
+    def encode_pretoken(self, pretoken: str) -> list[int]:
+        """Merge the bytes of one pre-token and look up what is left."""
+        try:
+            return [self.token_ids[part] for part in self.merge(pretoken.encode("utf-8"))]
+        except KeyError as error:
+            raise ValueError(
+                f"the vocabulary has no token {error} and cannot encode {pretoken!r}"
+            ) from error
+
+    def merge(self, word: bytes) -> list[bytes]:
+        """Merge the pair of lowest rank, the leftmost of several, until no pair has a rank.
+
+        A heap of the pairs and links between neighbours, so that a word of n bytes takes
+        O(n log n).
+        """
+        parts = [word[i : i + 1] for i in range(len(word))]
+        after = list(range(1, len(parts) + 1))
+        before = list(range(-1, len(parts)))
+        heap = []
+        for i, pair in enumerate(pairwise(parts)):
+            if pair in self.ranks:
+                heap.append((self.ranks[pair], i))
+        heapq.heapify(heap)
+        while heap:
+            rank, i = heapq.heappop(heap)
+            j = after[i]
+            # A part swallowed by another is empty, and one that has grown has other ranks.
+            if j == len(parts) or self.ranks.get((parts[i], parts[j])) != rank:
+                continue
+            parts[i] += parts[j]
+            parts[j] = b""
+            after[i] = after[j]
+            before[after[i]] = i
+            for left, right in ((before[i], i), (i, after[i])):
+                if left >= 0 and right < len(parts):
+                    new_rank = self.ranks.get((parts[left], parts[right]))
+                    if new_rank is not None:
+                        heapq.heappush(heap, (new_rank, left))
+        return [part for part in parts if part]
+
+    def decode(self, token_ids: Iterable[int]) -> str:
+        """The text of the ids, with U+FFFD for bytes that are no UTF-8.
+
+        Raises:
+            ValueError: an id is not in the vocabulary.
+        """
+        try:
+            data = b"".join([self.vocab[token_id] for token_id in token_ids])
+        except KeyError as error:
+            raise ValueError(
+                f"token id {error} is not in the vocabulary of {len(self.vocab)} tokens"
+            ) from error
+        return data.decode("utf-8", errors="replace")
+
+
+def split_certain(segment: str) -> tuple[list[str], str]:
+    """The pre-tokens of a segment that no continuation can change, and the rest of the segment.
+
+    The last pre-token may grow; a run of whitespace at the end is one pre-token, and how it will
+    be divided depends on what follows. Of "'l", "'v" and "'r" both pre-tokens may become one.
+
+    >>> split_certain("we  are")
+    (['we', ' '], ' are')
+    >>> split_certain("we'l")
+    (['we'], "'l")
+    """
+    pretokens = PRETOKEN.findall(segment)
+    unfinished = 2 if pretokens[-2:] in (["'", "l"], ["'", "v"], ["'", "r"]) else 1
+    return pretokens[:-unfinished], "".join(pretokens[-unfinished:])
+
+
+PRINTABLE_BYTES = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+OTHER_BYTES = [byte for byte in range(256) if byte not in PRINTABLE_BYTES]
+BYTE_TO_CHARACTER = {byte: chr(byte) for byte in PRINTABLE_BYTES}
+BYTE_TO_CHARACTER |= {byte: chr(0x100 + index) for index, byte in enumerate(OTHER_BYTES)}
+CHARACTER_TO_BYTE = {character: byte for byte, character in BYTE_TO_CHARACTER.items()}
+
+
+def to_printable(token: bytes) -> str:
+    """One printable character for each byte, as in GPT-2's files.
+
+    >>> to_printable(b" the")
+    'Ġthe'
+    """
+    return "".join([BYTE_TO_CHARACTER[byte] for byte in token])
+
+
+def from_printable(text: str) -> bytes:
+    """The bytes for which to_printable gives the text.
+
+    Raises:
+        ValueError: a character stands for no byte.
+    """
+    try:
+        return bytes([CHARACTER_TO_BYTE[character] for character in text])
+    except KeyError as error:
+        raise ValueError(f"in {text!r}, the character {error} stands for no byte") from error
+
+
+def read_vocab(path: Path) -> dict[int, bytes]:
+    """Read a vocabulary in GPT-2's format."""
+    try:
+        return parse_vocab(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no vocabulary file: {error}") from error
+
+
+def parse_vocab(text: str) -> dict[int, bytes]:
+    """The vocabulary in a JSON object from token to id."""
+    ids = json.loads(text)
+    if not isinstance(ids, dict) or not all(type(token_id) is int for token_id in ids.values()):
+        raise ValueError("it must be one JSON object from token to id")
+    vocab = {token_id: from_printable(token) for token, token_id in ids.items()}
+    if len(vocab) < len(ids):
+        raise ValueError("two tokens have the same id")
+    return vocab
+
+
+def read_merges(path: Path) -> list[tuple[bytes, bytes]]:
+    """Read merges in GPT-2's format."""
+    try:
+        return parse_merges(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no merges file: {error}") from error
+
+
+def parse_merges(text: str) -> list[tuple[bytes, bytes]]:
+    """The merges in lines of two tokens each."""
+    merges = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line or (number == 1 and line.startswith("#version")):
+            continue
+        pair = line.split(" ")
+        if len(pair) != 2 or not all(pair):
+            raise ValueError(f"line {number} is not two tokens with a space between: {line!r}")
+        merges.append((from_printable(pair[0]), from_printable(pair[1])))
+    return merges
