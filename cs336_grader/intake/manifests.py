@@ -1,0 +1,132 @@
+"""What a submission says of itself: its project's name and version, and what it needs.
+
+Read as data. A package that looks up its own version while it is imported finds it, though nothing
+is installed.
+"""
+
+import re
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from cs336_grader.records import CouldNotJudgeError
+
+from .closure import Closure
+from .installed import is_distribution
+from .notes import Notes
+from .sources import Source
+
+MAX_MANIFEST_BYTES = 2**18
+MAX_DECLARED = 500
+PROJECT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
+VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
+# The name a requirement begins with: "torch" of "torch~=2.6.0; python_version > '3'".
+REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
+UNKNOWN_VERSION = "0"
+
+
+class Manifests:
+    """The project files above the adapters and above the packages that are taken.
+
+    Attributes:
+        versions: the version of each project, by its name.
+        declared: the names of the packages that the projects need.
+    """
+
+    def __init__(self, source: Source, closure: Closure, notes: Notes) -> None:
+        self.source = source
+        self.notes = notes
+        self.versions: dict[str, str] = {}
+        needed: set[str] = set()
+        for folder in folders_above(closure):
+            project = self.read_project(folder / "pyproject.toml")
+            self.add_version(project.get("project"))
+            needed |= set(requirements(project))
+            needed |= set(self.read_requirements(folder / "requirements.txt"))
+        # A package that asks for its own version is no less right for having no project file.
+        for name in top_packages(closure):
+            self.versions.setdefault(spelled(name), UNKNOWN_VERSION)
+        self.declared = tuple(sorted(needed)[:MAX_DECLARED])
+
+    def read_text(self, path: PurePosixPath) -> str:
+        """A small file's text; empty where there is none."""
+        if self.source.sizes.get(path, MAX_MANIFEST_BYTES + 1) > MAX_MANIFEST_BYTES:
+            return ""
+        try:
+            return self.source.read(path).decode("utf-8-sig", "replace")
+        except CouldNotJudgeError as error:
+            self.notes.say(f"{error}.")
+            return ""
+
+    def read_project(self, path: PurePosixPath) -> dict[str, Any]:
+        """A pyproject.toml's data; empty where there is none or it is no TOML."""
+        try:
+            return tomllib.loads(self.read_text(path))
+        except (ValueError, RecursionError):
+            self.notes.say(f"{path} is no valid TOML and was not read.")
+            return {}
+
+    def read_requirements(self, path: PurePosixPath) -> list[str]:
+        """The names in a requirements.txt."""
+        return names_of(self.read_text(path).splitlines())
+
+    def add_version(self, project: object) -> None:
+        """Remember a project's name and version, if it gives a proper name."""
+        if not isinstance(project, dict):
+            return
+        name, version = project.get("name"), project.get("version")
+        if isinstance(name, str) and PROJECT_NAME.fullmatch(name):
+            known = isinstance(version, str) and VERSION.fullmatch(version)
+            self.versions.setdefault(spelled(name), str(version) if known else UNKNOWN_VERSION)
+
+    def write(self, folder: Path) -> None:
+        """Write what ``importlib.metadata`` looks for, except for what is installed anyway."""
+        for name, version in self.versions.items():
+            if is_distribution(name):
+                continue
+            info = folder / f"{name.replace('-', '_')}-{version.replace('-', '_')}.dist-info"
+            info.mkdir(mode=0o700, exist_ok=True)
+            text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+            (info / "METADATA").write_text(text, encoding="utf-8")
+
+
+def folders_above(closure: Closure) -> list[PurePosixPath]:
+    """Every folder above something that is taken, nearest to the adapters first."""
+    files = [closure.adapters, *sorted(closure.taken)]
+    return list(dict.fromkeys(folder for path in files for folder in path.parents))
+
+
+def top_packages(closure: Closure) -> set[str]:
+    """The names of the packages that are taken."""
+    return {
+        path.relative_to(root).parts[0]
+        for root in closure.search_paths
+        for path in closure.taken
+        if path.is_relative_to(root) and len(path.relative_to(root).parts) > 1
+        if PROJECT_NAME.fullmatch(path.relative_to(root).parts[0])
+    }
+
+
+def requirements(project: dict[str, Any]) -> list[str]:
+    """The names of all that a pyproject.toml says its project needs."""
+    table = project.get("project")
+    table = table if isinstance(table, dict) else {}
+    groups = [table.get("dependencies")]
+    for extras in (table.get("optional-dependencies"), project.get("dependency-groups")):
+        groups += list(extras.values()) if isinstance(extras, dict) else []
+    return [name for group in groups if isinstance(group, list) for name in names_of(group)]
+
+
+def names_of(lines: list[Any]) -> list[str]:
+    """The package that each requirement names; what is no requirement is passed over."""
+    found = [REQUIREMENT.match(line) for line in lines if isinstance(line, str)]
+    return [spelled(match[1]) for match in found if match and len(match[1]) <= 64]
+
+
+def spelled(name: str) -> str:
+    """A distribution's name as package indexes spell it.
+
+    >>> spelled("CS336_Basics")
+    'cs336-basics'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
