@@ -39,6 +39,7 @@ def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
         adopt_orphans()
         silence()
         forget_main()
+        forget_grader()
         os.chdir(scratch)
         tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
         close_other_files(connection.fileno())
@@ -72,7 +73,6 @@ def serve(channel: Channel) -> None:
             session = Session(channel, adapters, root)
         else:
             session.answer(message, buffers)
-    session.end()
 
 
 def fork(channel: Channel, message: Message) -> socket.socket | None:
@@ -126,6 +126,13 @@ def forget_main() -> None:
     """Be no program: processes that a submission spawns must not try to import one."""
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = [""]
+
+
+def forget_grader() -> None:
+    """Leave the folder that the grader was imported from, which may hold an assignment too."""
+    home = Path(__file__).resolve().parents[2]
+    if home.name != "site-packages":
+        sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != home]
 
 
 def close_other_files(kept: int) -> None:

@@ -39,8 +39,7 @@ class Session:
         self.files: dict[int, io.BytesIO] = {}
         self.touched_files: list[int] = []
         self.entered: list[int] = []
-        # The file system sees paths of the trusted process at places below this folder.
-        self.scratch: tempfile.TemporaryDirectory[str] | None = None
+        self.scratch: Path | None = None
 
     def answer(self, message: Message, buffers: list[memoryview]) -> None:
         """Do what a message asks and send the answer; whatever goes wrong is the answer then."""
@@ -58,7 +57,7 @@ class Session:
         self.touched_files, self.entered = [], []
         for node in message["sync"]:
             decoder.decode(node)
-        if "held" in message:
+        if message["held"] is not None:
             target = self.held[message["held"]]
             function = target if message["name"] is None else getattr(target, message["name"])
             set_options(target, decoder.decode(message["options"]))
@@ -120,9 +119,11 @@ class Session:
         """How results are encoded: objects stay here, tensors that have a graph are noted."""
 
         def special(encoder: Encoder, value: object) -> Node:
+            if isinstance(value, str) or (
+                isinstance(value, torch.Tensor) and not value.requires_grad
+            ):
+                return None
             if isinstance(value, torch.Tensor):
-                if not value.requires_grad:
-                    return None
                 outputs.append(value)
                 return ["output", encoder.encode_tensor(value), len(outputs) - 1]
             if isinstance(value, torch.optim.Optimizer):
@@ -193,8 +194,8 @@ class Session:
     def path(self, decoder: Decoder, key: str, name: str, pieces: Node) -> Path:
         """A file or folder of the trusted process, at a place of this process's own."""
         if self.scratch is None:
-            self.scratch = tempfile.TemporaryDirectory(prefix="check-")
-        place = Path(self.scratch.name) / key / name
+            self.scratch = Path(tempfile.mkdtemp(prefix="check-"))
+        place = self.scratch / key / name
         place.parent.mkdir(exist_ok=True)
         if pieces is not None:
             size, *parts = decoder.decode(pieces)
@@ -218,11 +219,6 @@ class Session:
         file.seek(position)
         self.touched_files.append(key)
         return file
-
-    def end(self) -> None:
-        """Remove this session's files."""
-        if self.scratch is not None:
-            self.scratch.cleanup()
 
 
 STOP = object()

@@ -139,7 +139,7 @@ class Encoder:
     """Turns values into nodes and buffers.
 
     Args:
-        special: asked first about every value that is no scalar; returns its node, or None for
+        special: asked first about every value that is no number; returns its node, or None for
             "as usual".
     """
 
@@ -155,11 +155,11 @@ class Encoder:
         """
         if value is None or type(value) in (bool, int, float):
             return value
+        if self.special is not None and (node := self.special(self, value)) is not None:
+            return node
         if type(value) is str:
             # Lone surrogates are no text that UTF-8 can carry.
             return value.encode("utf-8", "replace").decode()
-        if self.special is not None and (node := self.special(self, value)) is not None:
-            return node
         return self.encode_value(value)
 
     def encode_value(self, value: object) -> Node:

@@ -1,0 +1,5 @@
+"""Runs a submission's adapters in worker processes, as if they were functions of this one."""
+
+from .submission import RunningSubmission as RunningSubmission
+from .warm import WarmWorker as WarmWorker
+from .warm import fork_warm_worker as fork_warm_worker

@@ -1,0 +1,192 @@
+"""How the arguments of a call cross to the worker, and how what it changes comes back."""
+
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import torch
+
+from cs336_grader.worker.wire import Encoder, Node, WireError
+
+from .remote import MirroredOptimizer, RemoteObject
+
+PIECE_BYTES = 2**20
+
+
+class Arguments:
+    """All that one check has passed so far; what is passed again is known again.
+
+    Attributes:
+        current: the tensors and arrays of the call, in the order in which they were encoded.
+        autograd_inputs: those of them that require a gradient.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[int, Any]] = {}
+        self.by_key: dict[int, Any] = {}
+        self.iterators: dict[object, Iterator[object]] = {}
+        self.callbacks: dict[object, Callable[[], object]] = {}
+        self.sent_files: set[tuple[str, int, int]] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """A new call: nothing has been passed to it yet."""
+        self.current: list[Any] = []
+        self.autograd_inputs: list[torch.Tensor] = []
+
+    def key(self, value: object) -> int:
+        """A number for an object, the same whenever the same object is passed."""
+        key, _ = self.kept.setdefault(id(value), (len(self.kept), value))
+        self.by_key[key] = value
+        return key
+
+    def node(self, encoder: Encoder, value: object) -> Node:
+        """The node of an argument that is no plain value, or None."""
+        for types, method in self.KINDS:
+            if isinstance(value, types):
+                return method(self, encoder, value)
+        return None
+
+    def text(self, encoder: Encoder, text: str) -> Node:
+        """Text that names a file, or None for any other."""
+        if not os.path.isabs(text) or not os.path.isfile(text):
+            return None
+        return ["path_text", *self.path(encoder, Path(text))[1:]]
+
+    def tensor(self, encoder: Encoder, tensor: torch.Tensor) -> Node:
+        """A tensor with its gradient; parameters and buffers stay the same objects over there."""
+        return self.tensor_node(encoder, tensor, keyed=isinstance(tensor, torch.nn.Parameter))
+
+    def tensor_node(self, encoder: Encoder, tensor: torch.Tensor, *, keyed: bool) -> Node:
+        """The node of a tensor, with a key where it is to stay the same object."""
+        about = {
+            "number": len(self.current),
+            "key": self.key(tensor) if keyed else None,
+            "parameter": isinstance(tensor, torch.nn.Parameter),
+            "requires_grad": tensor.requires_grad,
+            "grad": None,
+        }
+        self.current.append(tensor)
+        if tensor.requires_grad:
+            self.autograd_inputs.append(tensor)
+        if tensor.is_leaf and tensor.grad is not None:
+            about["grad"] = encoder.encode_tensor(tensor.grad)
+        return ["argument", encoder.encode_tensor(tensor), about]
+
+    def array(self, encoder: Encoder, array: np.ndarray[Any, Any]) -> Node:
+        """An array by value, or as the file that it is mapped from."""
+        if isinstance(array, np.memmap) and array.filename is not None:
+            path = self.path(encoder, Path(array.filename))
+            return ["memmap", path, array.dtype.name, list(array.shape), array.offset]
+        self.current.append(array)
+        return ["array_argument", encoder.encode_array(array), len(self.current) - 1]
+
+    def module(self, encoder: Encoder, module: torch.nn.Module) -> Node:
+        """A module as its parameters and buffers by name."""
+        entries = {
+            name: self.tensor_node(encoder, tensor, keyed=True)
+            for name, tensor in module.state_dict(keep_vars=True).items()
+        }
+        return ["module", self.key(module), entries, module.training]
+
+    def torch_optimizer(self, encoder: Encoder, optimizer: torch.optim.Optimizer) -> Node:
+        """One of torch's own optimizers: its class, groups and state."""
+        name = type(optimizer).__name__
+        if getattr(torch.optim, name, None) is not type(optimizer):
+            raise TypeError(f"a check passes torch's own optimizers, not {name}")
+        groups = [
+            {option: encoder.encode(value) for option, value in group.items()}
+            for group in optimizer.param_groups
+        ]
+        state = Encoder(None)
+        state.buffers = encoder.buffers
+        packed = state.encode(optimizer.state_dict()["state"])
+        return ["torch_optimizer", self.key(optimizer), name, groups, packed]
+
+    def path(self, encoder: Encoder, path: Path) -> Node:
+        """A path, with the file that is there unless it was sent before."""
+        key = f"{zlib.crc32(str(path.parent).encode()):08x}"
+        return ["path", key, path.name, self.pieces(encoder, path) if path.is_file() else None]
+
+    def pieces(self, encoder: Encoder, path: Path) -> Node:
+        """A file's size and the pieces of it that are not all zero, or None if it was sent."""
+        stat = path.stat()
+        version = (str(path), stat.st_mtime_ns, stat.st_size)
+        if version in self.sent_files:
+            return None
+        self.sent_files.add(version)
+        pieces: list[object] = [stat.st_size]
+        with path.open("rb") as file:
+            for offset in range(0, stat.st_size, PIECE_BYTES):
+                piece = file.read(PIECE_BYTES)
+                if piece.strip(b"\0"):
+                    pieces.append([offset, piece])
+        return encoder.encode(pieces)
+
+    def file(self, encoder: Encoder, file: io.BytesIO) -> Node:
+        """A binary file object by its content."""
+        return ["file", self.key(file), encoder.encode(file.getvalue()), file.tell()]
+
+    def held_optimizer(self, encoder: Encoder, optimizer: MirroredOptimizer) -> Node:
+        """The submission's own optimizer, with the hyperparameters it has here."""
+        return ["held_optimizer", optimizer.remote.key, encoder.encode(optimizer.options())]
+
+    def iterator(self, _encoder: Encoder, iterator: Iterator[object]) -> Node:
+        """An iterator, asked for one item whenever the worker wants one."""
+        key = self.key(iterator)
+        self.iterators[key] = iterator
+        return ["pulled", key]
+
+    def callback(self, _encoder: Encoder, function: Callable[[], object]) -> Node:
+        """A function without arguments, called here whenever the worker calls it."""
+        key = self.key(function)
+        self.callbacks[key] = function
+        return ["callback", key]
+
+    def sync(self, encoder: Encoder, optimizer: MirroredOptimizer | None) -> list[Node]:
+        """The nodes that bring an optimizer's parameters up to date over there."""
+        groups = optimizer.param_groups if optimizer is not None else []
+        return [self.tensor(encoder, tensor) for group in groups for tensor in group["params"]]
+
+    def sync_again(self, encoder: Encoder) -> list[Node]:
+        """The nodes that bring every parameter of the call up to date in the middle of it."""
+        return [
+            self.tensor(encoder, tensor)
+            for tensor in list(self.current)
+            if isinstance(tensor, torch.nn.Parameter)
+        ]
+
+    def apply(self, number: int, what: str, value: object) -> None:
+        """Make a change that the call made to an argument.
+
+        Raises:
+            WireError: the change does not fit the argument.
+        """
+        target = self.current[number]
+        if value is not None and getattr(value, "shape", None) != target.shape:
+            raise WireError("a change to an argument that does not fit its shape")
+        if isinstance(target, np.ndarray):
+            target[...] = value
+        elif what == "grad":
+            target.grad = value
+        else:
+            target.data.copy_(value)
+
+    KINDS: tuple[tuple[Any, Callable[["Arguments", Encoder, Any], Node]], ...] = (
+        (str, text),
+        (torch.Tensor, tensor),
+        (np.ndarray, array),
+        (torch.nn.Module, module),
+        (torch.optim.Optimizer, torch_optimizer),
+        (Path, path),
+        (io.BytesIO, file),
+        (MirroredOptimizer, held_optimizer),
+        (RemoteObject, lambda _self, _encoder, remote: ["held", remote.key]),
+        (Iterator, iterator),
+        (FunctionType, callback),
+    )

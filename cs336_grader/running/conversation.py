@@ -1,0 +1,214 @@
+"""One check's exchange with its worker, seen from the trusted side."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from cs336_grader.worker.wire import Channel, Decoder, Encoder, Message, Node, WireError
+
+from .arguments import Arguments
+from .faults import WorkerLostError, submission_error
+from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
+
+
+class Conversation:
+    """Calls functions and methods in the worker, and makes here the changes they make there.
+
+    Args:
+        channel: leads to the worker.
+        why_lost: says, when the worker is gone, why.
+    """
+
+    def __init__(self, channel: Channel, why_lost: Callable[[], str]) -> None:
+        self.channel = channel
+        self.why_lost = why_lost
+        self.arguments = Arguments()
+        self.mirrors: dict[int, MirroredOptimizer] = {}
+
+    def call(
+        self,
+        name: str | None,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        *,
+        held: RemoteObject | None = None,
+        optimizer: MirroredOptimizer | None = None,
+    ) -> Any:
+        """Call an adapter, or a method of a held object (without a name, the object itself).
+
+        Args:
+            name: the function or method.
+            args: its arguments.
+            kwargs: its keyword arguments.
+            held: the object whose method is meant.
+            optimizer: the mirror of that object, if it is an optimizer: its parameters and
+                hyperparameters are brought up to date over there first.
+
+        Raises:
+            SubmissionError: the submission's code raised an exception.
+            WorkerLostError: there is no answer.
+        """
+        self.arguments.begin()
+        encoder = Encoder(self.arguments.node)
+        message: Message = {
+            "op": "call",
+            "name": name,
+            "held": None if held is None else held.key,
+            "sync": self.arguments.sync(encoder, optimizer),
+            "options": encoder.encode(None if optimizer is None else optimizer.options()),
+            "args": encoder.encode(args),
+            "kwargs": encoder.encode(kwargs),
+            "grad_enabled": torch.is_grad_enabled(),
+        }
+        inputs = list(self.arguments.autograd_inputs) if torch.is_grad_enabled() else []
+        answer, buffers = self.exchange(message, encoder, f"Your {name or 'class'}")
+        return self.understand(lambda: self.result(answer, buffers, inputs))
+
+    def next(self, held: RemoteObject) -> Any:
+        """The next item of a held iterator.
+
+        Raises:
+            StopIteration: there is none.
+            SubmissionError, WorkerLostError: as for ``call``.
+        """
+        message = {"op": "next", "held": held.key}
+        answer, buffers = self.exchange(message, Encoder(), "Your iterator")
+        if answer["op"] == "stop":
+            raise StopIteration
+        return self.understand(lambda: self.value(answer["value"], buffers))
+
+    def exchange(
+        self, message: Message, encoder: Encoder, what: str
+    ) -> tuple[Message, list[memoryview]]:
+        """Send a message, answer the questions that come back, and return the answer.
+
+        Args:
+            message: the message.
+            encoder: holds its buffers.
+            what: names what is called, in the text of an exception.
+
+        Raises:
+            SubmissionError, WorkerLostError: as for ``call``.
+        """
+        try:
+            self.channel.send(message, encoder.buffers)
+            while True:
+                answer, buffers = self.channel.receive()
+                if answer["op"] not in ("pull", "callback"):
+                    break
+                self.reply(answer)
+        except (EOFError, OSError) as error:
+            raise WorkerLostError(self.why_lost()) from error
+        except WireError as error:
+            raise WorkerLostError(f"what came back cannot be used: {error}") from error
+        if answer["op"] == "error":
+            raise submission_error(what, answer)
+        return answer, buffers
+
+    def reply(self, question: Message) -> None:
+        """Answer what the worker asks in the middle of a call: an item, or a closure's value."""
+        encoder = Encoder(self.arguments.node)
+        answer: Message = {"op": "item", "sync": []}
+        key = question.get("key")
+        try:
+            if question["op"] == "pull" and key in self.arguments.iterators:
+                answer["value"] = encoder.encode(next(self.arguments.iterators[key]))
+            elif question["op"] == "callback" and key in self.arguments.callbacks:
+                answer["value"] = encoder.encode(self.arguments.callbacks[key]())
+                answer["sync"] = self.arguments.sync_again(encoder)
+            else:
+                raise WireError("a question about something that was not passed")
+        except StopIteration:
+            answer["op"] = "stop"
+        self.channel.send(answer, encoder.buffers)
+
+    def understand(self, decode: Callable[[], Any]) -> Any:
+        """Decode an answer; one that is not as agreed is as good as none."""
+        try:
+            return decode()
+        except (WireError, KeyError, TypeError, ValueError, IndexError) as error:
+            reason = str(error) if isinstance(error, WireError) else "it is not as agreed"
+            raise WorkerLostError(f"what came back cannot be used: {reason}") from error
+
+    def result(self, answer: Message, buffers: list[memoryview], inputs: list[torch.Tensor]) -> Any:
+        """Make the changes that a call made, and return its value."""
+        plain = Decoder(buffers)
+        for number, what, node in answer["changed"]:
+            self.arguments.apply(number, what, plain.decode(node))
+        for key, node in answer["optimizers"]:
+            self.arguments.by_key[key].load_state_dict(plain.decode(node))
+        for key, node in answer["options"]:
+            self.mirrors[key].set_options(plain.decode(node))
+        for key, node, position in answer["files"]:
+            file = self.arguments.by_key[key]
+            file.seek(0)
+            file.truncate()
+            file.write(plain.decode(node))
+            file.seek(position)
+        outputs: list[torch.Tensor] = []
+        value = self.value(answer["value"], buffers, outputs)
+        if not inputs or not outputs:
+            return value
+        call = answer["call"]
+        linked = LinkedOutput.apply(  # type: ignore[no-untyped-call]
+            lambda grads: self.backward(call, grads, inputs), outputs, *inputs
+        )
+        return self.value(answer["value"], buffers, linked=linked)
+
+    def backward(
+        self, call: int, grads: list[torch.Tensor | None], inputs: list[torch.Tensor]
+    ) -> list[torch.Tensor | None]:
+        """The gradients of a call's inputs, given those of its outputs.
+
+        Raises:
+            SubmissionError, WorkerLostError: as for ``call``.
+        """
+        encoder = Encoder()
+        message = {"op": "backward", "call": call, "grads": encoder.encode(grads)}
+        answer, buffers = self.exchange(message, encoder, "The backward pass of your function")
+        found = self.understand(lambda: Decoder(buffers).decode(answer["value"]))
+        for grad, tensor in zip(found, inputs, strict=True):
+            if grad is not None and (grad.shape, grad.dtype) != (tensor.shape, tensor.dtype):
+                raise WorkerLostError("what came back cannot be used: a gradient's shape or dtype")
+        return list(found)
+
+    def value(
+        self,
+        node: Node,
+        buffers: list[memoryview],
+        outputs: list[torch.Tensor] | None = None,
+        linked: tuple[torch.Tensor, ...] = (),
+    ) -> Any:
+        """The value of a result.
+
+        Args:
+            node: its node.
+            buffers: of its frame.
+            outputs: collects the tensors that have a graph in the worker.
+            linked: takes their place.
+        """
+
+        def output(decoder: Decoder, tensor: Node, position: int) -> torch.Tensor:
+            if linked:
+                return linked[position]
+            value: torch.Tensor = decoder.decode(tensor)
+            if outputs is not None:
+                outputs.append(value)
+            return value
+
+        def optimizer(decoder: Decoder, key: int, options: Node, keys: Node) -> MirroredOptimizer:
+            groups = [
+                {"params": [self.arguments.by_key[k] for k in held if k is not None], **option}
+                for option, held in zip(decoder.decode(options), keys, strict=True)
+            ]
+            remote = RemoteObject(self, key, "optimizer")
+            return self.mirrors.setdefault(key, MirroredOptimizer(remote, groups))
+
+        special: dict[str, Callable[..., object]] = {
+            "output": output,
+            "optimizer": optimizer,
+            "iterator": lambda _, key: RemoteIterator(RemoteObject(self, key, "iterator")),
+            "object": lambda _, key, type_name: RemoteObject(self, key, str(type_name)),
+        }
+        return Decoder(buffers, special).decode(node)

@@ -1,0 +1,58 @@
+"""What can go wrong between here and a worker.
+
+CouldNotRunError          no worker could be had: our fault, nothing is known of the submission
+SubmissionError           the submission's code raised an exception
+WorkerLostError           the worker ended, hung, or sent what is no answer
+"""
+
+
+class CouldNotRunError(Exception):
+    """No worker could be started."""
+
+
+class SubmissionError(Exception):
+    """The submission's code raised an exception, of which only text came across.
+
+    Attributes:
+        type_name: the name of the exception's type.
+        text: what it says.
+        places: where in the submission it was raised, as "file:line", outermost first.
+        missing_module: the module that was not found, if that was the matter.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        type_name: str,
+        text: str,
+        places: tuple[str, ...],
+        missing_module: str | None,
+    ) -> None:
+        self.type_name = type_name
+        self.text = text
+        self.places = places
+        self.missing_module = missing_module
+        where = f" (at {places[-1]})" if places else ""
+        super().__init__(f"{what} raised {type_name}: {text}{where}")
+
+
+class WorkerLostError(BaseException):
+    """There is no answer. A check that catches exceptions must not take it for one."""
+
+
+def submission_error(what: str, answer: dict[str, object]) -> SubmissionError:
+    """The exception that a worker describes.
+
+    Args:
+        what: what was being done, as in "Your run_rope".
+        answer: the worker's message; nothing in it is relied on.
+    """
+    found = answer.get("places")
+    missing = answer.get("missing")
+    return SubmissionError(
+        what,
+        str(answer.get("type")),
+        str(answer.get("text")),
+        tuple(map(str, found)) if isinstance(found, list) else (),
+        missing if isinstance(missing, str) else None,
+    )

@@ -1,0 +1,145 @@
+"""What a check holds in place of the submission's functions and objects."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import psutil
+import torch
+
+from .faults import WorkerLostError
+
+
+class Caller(Protocol):
+    """Carries out calls in the worker."""
+
+    def call(
+        self,
+        name: str | None,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        *,
+        held: "RemoteObject | None" = None,
+        optimizer: "MirroredOptimizer | None" = None,
+    ) -> Any:
+        """Call an adapter, or a method of a held object."""
+
+    def next(self, held: "RemoteObject") -> Any:
+        """The next item of a held iterator; StopIteration at its end."""
+
+
+class RemoteAdapters:
+    """The submission's adapters: every attribute is a function that runs in the worker."""
+
+    def __init__(self, caller: Caller, worker_pid: int, parent_pid: int) -> None:
+        self._caller = caller
+        self._worker_pid = worker_pid
+        self._parent_pid = parent_pid
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The adapter of a name; whether there is one shows when it is called."""
+        return lambda *args, **kwargs: self._caller.call(name, args, kwargs)
+
+    @property
+    def pid(self) -> int:
+        """The process that runs the adapters.
+
+        Raises:
+            WorkerLostError: the process that was named is not where it should be.
+        """
+        try:
+            if psutil.Process(self._worker_pid).ppid() == self._parent_pid:
+                return self._worker_pid
+        except psutil.NoSuchProcess:
+            pass
+        raise WorkerLostError("the process that runs the adapters cannot be found")
+
+
+class RemoteObject:
+    """An object that an adapter returned and that stays in the worker; its methods run there.
+
+    Attributes:
+        type_name: the name of its type.
+    """
+
+    def __init__(self, caller: Caller, key: int, type_name: str) -> None:
+        self.caller = caller
+        self.key = key
+        self.type_name = type_name
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The method of a name; whether there is one shows when it is called."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: self.caller.call(name, args, kwargs, held=self)
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Call the object itself: a class makes an instance."""
+        return self.caller.call(None, args, kwargs, held=self)
+
+
+class RemoteIterator(Iterator[Any]):
+    """An iterator that stays in the worker and is asked for one item at a time."""
+
+    def __init__(self, remote: RemoteObject) -> None:
+        self.remote = remote
+
+    def __next__(self) -> Any:
+        """The next item."""
+        return self.remote.caller.next(self.remote)
+
+
+class MirroredOptimizer:
+    """The submission's optimizer, in the worker, over parameters that are in this process.
+
+    A step sends parameters, gradients and hyperparameters, and brings the parameters back. Its
+    state stays over there.
+
+    Attributes:
+        param_groups: as torch has them; hyperparameters may be changed between steps.
+    """
+
+    def __init__(self, remote: RemoteObject, param_groups: list[dict[str, Any]]) -> None:
+        self.remote = remote
+        self.param_groups = param_groups
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Take one step."""
+        args = () if closure is None else (closure,)
+        return self.remote.caller.call("step", args, {}, held=self.remote, optimizer=self)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
+
+    def options(self) -> list[dict[str, object]]:
+        """The hyperparameters of each group."""
+        return [
+            {name: value for name, value in group.items() if name != "params"}
+            for group in self.param_groups
+        ]
+
+    def set_options(self, groups: list[dict[str, object]]) -> None:
+        """Take over the hyperparameters that the optimizer has over there."""
+        for group, given in zip(self.param_groups, groups, strict=True):
+            group.update({name: value for name, value in given.items() if name != "params"})
+
+
+class LinkedOutput(torch.autograd.Function):
+    """Outputs of a call, whose gradients the worker turns into gradients of its arguments."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, backward: Callable[..., list[Any]], outputs: list[torch.Tensor], *_inputs: Any
+    ) -> tuple[torch.Tensor, ...]:
+        """Return the outputs as they came."""
+        ctx.set_materialize_grads(False)
+        ctx.call_backward = backward
+        return tuple(outputs)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[Any, ...]:
+        """Ask the worker."""
+        return (None, None, *ctx.call_backward(list(grads)))

@@ -1,0 +1,116 @@
+"""A submission whose adapters can be called: imported once, then one fresh process a check."""
+
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import psutil
+
+from .conversation import Conversation
+from .faults import WorkerLostError, submission_error
+from .remote import RemoteAdapters
+from .warm import WarmWorker, Worker
+
+
+class RunningSubmission:
+    """A staged submission and the worker that has imported it.
+
+    Args:
+        warm: the worker all others are forked from.
+        scratch: the folder that workers may write to; emptied after every check.
+        load: what the worker is to import: its root folder, search paths and module.
+        import_seconds: how long that may take.
+        check_seconds: how long one check may take.
+    """
+
+    def __init__(
+        self,
+        warm: WarmWorker,
+        scratch: Path,
+        load: dict[str, object],
+        *,
+        import_seconds: float,
+        check_seconds: float,
+    ) -> None:
+        self.warm = warm
+        self.scratch = scratch
+        self.load = load
+        self.import_seconds = import_seconds
+        self.check_seconds = check_seconds
+        self.imported: Worker | None = None
+
+    def start(self) -> None:
+        """Import the submission.
+
+        One that starts threads is imported anew for each check: a fork does not take them along.
+
+        Raises:
+            SubmissionError: its import raised an exception.
+            WorkerLostError: its import ended the process or took too long.
+            CouldNotRunError: no worker could be started.
+        """
+        imported = self.fork_and_import()
+        if psutil.Process(imported.pid).num_threads() == 1:
+            self.imported = imported
+        else:
+            self.warm.sweep()
+
+    def fork_and_import(self) -> Worker:
+        """A worker that has imported the submission."""
+        worker = self.warm.fork()
+        with self.warm.deadline(self.import_seconds) as passed:
+            try:
+                answer = worker.ask({"op": "load", **self.load})
+            except WorkerLostError as error:
+                raise WorkerLostError(why_lost(passed, self.import_seconds)) from error
+        if answer["op"] != "loaded":
+            raise submission_error("Importing your adapters", answer)
+        return worker
+
+    @contextmanager
+    def check(self, name: str) -> Iterator[RemoteAdapters]:
+        """The adapters, in a process of this check's own.
+
+        Raises:
+            SubmissionError, WorkerLostError, CouldNotRunError: as for ``start``.
+        """
+        worker, parent = self.fork_for_check(zlib.crc32(name.encode()))
+        with self.warm.deadline(self.check_seconds, keep=self.imported) as passed:
+            conversation = Conversation(
+                worker.channel, lambda: why_lost(passed, self.check_seconds)
+            )
+            try:
+                yield RemoteAdapters(conversation, worker.pid, parent.pid)
+            finally:
+                worker.channel.close()
+                self.warm.sweep(keep=self.imported)
+                self.empty_scratch()
+
+    def fork_for_check(self, entropy: int) -> tuple[Worker, Worker]:
+        """A worker for one check and its parent; where the imported one has gone, a new one."""
+        if self.imported is None:
+            return self.fork_and_import(), self.warm.worker
+        try:
+            return self.imported.fork(entropy), self.imported
+        except WorkerLostError:
+            self.warm.sweep()
+            self.start()
+            return self.fork_for_check(entropy)
+
+    def empty_scratch(self) -> None:
+        """Remove what the check's processes wrote."""
+        for path in self.scratch.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def why_lost(passed: Event, seconds: float) -> str:
+    """Why a worker is gone, as far as that is known from outside."""
+    if passed.is_set():
+        return f"there was no answer within {seconds:g} seconds"
+    return "the process ended before it answered: it crashed, was killed or exited"

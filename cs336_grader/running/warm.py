@@ -1,0 +1,153 @@
+"""Worker processes: the warm one that has imported torch, and those forked from it."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from cs336_grader.worker.process import become_worker
+from cs336_grader.worker.wire import Channel, Message, WireError
+
+from .faults import CouldNotRunError, WorkerLostError
+
+
+def fork_warm_worker(scratch: Path) -> "WarmWorker":
+    """Fork this process as it is now; what it learns later stays out of reach of workers.
+
+    Torch must have been imported, and no operation have run on more than one thread.
+
+    Args:
+        scratch: the folder that workers may write to.
+
+    Raises:
+        CouldNotRunError: the system refused.
+    """
+    ours, theirs = socket.socketpair()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        raise CouldNotRunError(f"no process could be started: {error.strerror}") from error
+    if pid == 0:
+        ours.close()
+        become_worker(theirs, scratch)
+    theirs.close()
+    return WarmWorker(Worker(Channel(ours), pid))
+
+
+class Worker:
+    """One worker process, reached over its channel.
+
+    Attributes:
+        channel: leads to it.
+        pid: its process id, as the worker it was forked from says.
+    """
+
+    def __init__(self, channel: Channel, pid: int) -> None:
+        self.channel = channel
+        self.pid = pid
+
+    def ask(self, message: Message) -> Message:
+        """Send a message that carries no buffers, and return the answer.
+
+        Raises:
+            WorkerLostError: there is none.
+        """
+        try:
+            self.channel.send(message)
+            return self.channel.receive()[0]
+        except (EOFError, OSError) as error:
+            raise WorkerLostError("the process ended without an answer") from error
+        except WireError as error:
+            raise WorkerLostError(f"the process answered with {error}") from error
+
+    def fork(self, entropy: int) -> "Worker":
+        """Fork the worker; the new one's global random generators start from the entropy.
+
+        Raises:
+            WorkerLostError: the worker did not.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self.channel.send({"op": "fork", "entropy": entropy})
+                socket.send_fds(self.channel.connection, [b"f"], [theirs.fileno()])
+                answer, _ = self.channel.receive()
+            except (EOFError, OSError, WireError) as error:
+                ours.close()
+                raise WorkerLostError("the process did not fork") from error
+        pid = answer.get("pid")
+        if type(pid) is not int:
+            ours.close()
+            raise WorkerLostError("the process did not fork")
+        return Worker(Channel(ours), pid)
+
+
+class WarmWorker:
+    """The worker that has imported torch and nothing of a submission: what it says is trusted.
+
+    Every other worker descends from it.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.process = psutil.Process(worker.pid)
+
+    def fork(self) -> Worker:
+        """A new worker.
+
+        Raises:
+            CouldNotRunError: it could not be started.
+        """
+        try:
+            return self.worker.fork(entropy=0)
+        except WorkerLostError as error:
+            raise CouldNotRunError("no worker process could be started") from error
+
+    def sweep(self, keep: Worker | None = None) -> None:
+        """Kill every descendant but the one to keep, until none is left."""
+        while victims := self.descendants(keep):
+            for process in victims:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            time.sleep(0.001)
+
+    def descendants(self, keep: Worker | None) -> list[psutil.Process]:
+        """The running processes that descend from this one, without the one to keep."""
+        running = []
+        for process in self.process.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if process.status() != psutil.STATUS_ZOMBIE and (
+                    keep is None or process.pid != keep.pid
+                ):
+                    running.append(process)
+        return running
+
+    def end(self) -> None:
+        """Kill it and every process that descends from it."""
+        with suppress(psutil.NoSuchProcess):
+            self.sweep()
+            self.process.kill()
+        self.worker.channel.close()
+        os.waitpid(self.process.pid, 0)
+
+    @contextmanager
+    def deadline(self, seconds: float, keep: Worker | None = None) -> Iterator[threading.Event]:
+        """Sweep if the block takes longer; yields what tells whether it did."""
+        passed = threading.Event()
+
+        def end() -> None:
+            passed.set()
+            self.sweep(keep)
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        try:
+            yield passed
+        finally:
+            timer.cancel()
+            timer.join()
