@@ -1,0 +1,58 @@
+"""Properties that many checks ask for: the gradient of an output, arguments left as they were."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from .snapshots import Snapshot
+
+
+def gradient(call: Callable[[Tensor], Tensor], x: Tensor, upstream: Tensor) -> Tensor:
+    """The gradient of ``(call(x) * upstream).sum()`` with respect to x.
+
+    Args:
+        call: what is differentiated.
+        x: where; the tensor given is left alone.
+        upstream: the gradient of the output, of its shape.
+
+    Raises:
+        AssertionError: the output cannot be differentiated.
+    """
+    leaf = x.detach().clone().requires_grad_()
+    # A copy, because changing a leaf in place is an error that says nothing about gradients.
+    output = call(leaf.clone())
+    assert isinstance(output, Tensor), "A tensor is expected."
+    assert output.requires_grad, (
+        "Your output is cut off from the input: no gradient flows back through it."
+    )
+    assert output.shape == upstream.shape, (
+        f"Shape {tuple(upstream.shape)} is expected; yours is {tuple(output.shape)}."
+    )
+    output.backward(upstream.to(output.dtype))  # type: ignore[no-untyped-call]  # torch's stub
+    assert leaf.grad is not None, "No gradient reached the input."
+    return leaf.grad
+
+
+def assert_leaves_arguments(
+    snapshot: Snapshot, call: Callable[..., Tensor], *arguments: Tensor
+) -> None:
+    """Call twice with the same tensors: they keep their values, and so does the result.
+
+    Args:
+        snapshot: compares the two results.
+        call: the function, called with the arguments in their order.
+        arguments: the tensors given.
+
+    Raises:
+        AssertionError: a tensor was changed or the results differ.
+    """
+    before = [argument.clone() for argument in arguments]
+    first = call(*arguments)
+    assert isinstance(first, Tensor), "A tensor is expected."
+    first = first.detach().clone()
+    for i, (argument, value) in enumerate(zip(arguments, before, strict=True)):
+        assert torch.equal(argument, value), (
+            f"Your function changed tensor {i + 1} of the {len(arguments)} it was given."
+        )
+    snapshot.assert_close(call(*arguments), first, "the second of two calls", atol=1e-6, rtol=1e-6)

@@ -1,0 +1,209 @@
+"""Checks of softmax and of scaled dot-product attention."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from .comparison import is_finite
+from .draws import Draws
+from .properties import assert_leaves_arguments, gradient
+from .snapshots import Snapshot
+
+
+def test_softmax(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Turns the numbers along the given dimension into probabilities."""
+    for dim in (-1, 0, 1, -2):
+        x = draw.normal(3, 4, 5, scale=2.0)
+        expected = torch.softmax(x, dim)
+        y = adapters.run_softmax(x, dim)
+        snapshot.assert_close(y, expected, f"dim={dim}", atol=1e-5)
+        snapshot.assert_match(y, f"output, dim={dim}", atol=1e-5)
+
+
+def test_softmax_far_apart(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Subtracts each row's own maximum, so that no row overflows or vanishes."""
+    x = draw.normal(4, 5, scale=2.0)
+    x += torch.tensor([[0.0], [-200.0], [1000.0], [-3000.0]])
+    x[0, 1] = 500.0
+    expected = torch.softmax(x, -1)
+    y = adapters.run_softmax(x, -1)
+    assert is_finite(y), "Your output has NaN or infinity: shift each row by its own maximum."
+    snapshot.assert_close(y, expected)
+
+
+def test_softmax_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Takes a tensor of any number of dimensions."""
+    for shape in [(5,), (2, 5), (2, 3, 4, 5)]:
+        x = draw.normal(*shape, scale=2.0)
+        expected = torch.softmax(x, -1)
+        y = adapters.run_softmax(x, -1)
+        snapshot.assert_close(y, expected, f"input of shape {shape}", atol=1e-5)
+
+
+def test_softmax_certain(adapters: Any, snapshot: Snapshot) -> None:
+    """Gives exactly 1 to a number that towers over its row, and 0 to one of minus infinity."""
+    x = torch.tensor([[100.0, 0.0, -100.0], [0.0, -torch.inf, -torch.inf]])
+    expected = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    # A constant of 1e-6 added to the sum shows, the rounding of a float32 does not.
+    snapshot.assert_close(adapters.run_softmax(x, -1), expected, atol=1e-7, rtol=0.0)
+
+
+def test_softmax_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Lets the gradient flow back to the input, through the sum too."""
+    x, upstream = draw.normal(3, 5), draw.normal(3, 5)
+    expected = gradient(lambda x: torch.softmax(x, -1), x, upstream)
+    found = gradient(lambda x: adapters.run_softmax(x, -1), x, upstream)
+    snapshot.assert_close(found, expected, "gradient", atol=1e-5)
+
+
+def test_softmax_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Leaves its argument as it was and gives the same result when called again."""
+    assert_leaves_arguments(snapshot, lambda x: adapters.run_softmax(x, -1), draw.normal(3, 5))
+
+
+def test_softmax_half_precision(adapters: Any, draw: Draws) -> None:
+    """Returns the input's dtype."""
+    for dtype in (torch.float16, torch.bfloat16):
+        y = adapters.run_softmax(draw.normal(3, 5).to(dtype), -1)
+        assert y.dtype == dtype, f"The input is {dtype}, your output is {y.dtype}."
+
+
+def draw_attention(draw: Draws, *leading: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Four queries and seven keys of size 6, seven values of size 5."""
+    Q = draw.normal(*leading, 4, 6, scale=1.5)
+    K = draw.normal(*leading, 7, 6, scale=1.5)
+    return Q, K, draw.normal(*leading, 7, 5)
+
+
+def draw_mask(draw: Draws, *leading: int) -> Tensor:
+    """A (…, 4, 7) mask in which every query may attend to three keys at least."""
+    ranks = draw.uniform(*leading, 4, 7, low=0.0, high=1.0).argsort(-1)
+    return ranks < torch.tensor([[3], [4], [5], [7]])
+
+
+def test_attention(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Weighs the values by the softmax of QKᵀ/√d_k over the keys the mask allows."""
+    Q, K, V = draw_attention(draw, 3)
+    mask = draw_mask(draw, 3)
+    expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    snapshot.assert_close(y, expected)
+    snapshot.assert_match(y)
+
+
+def test_attention_heads(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Works on each row of the batch and each head by itself."""
+    Q, K, V = draw_attention(draw, 3, 2)
+    mask = draw_mask(draw, 3, 2)
+    expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    snapshot.assert_close(y, expected)
+    snapshot.assert_match(y)
+
+
+def test_attention_without_mask(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Lets every query attend to every key where there is no mask."""
+    Q, K, V = draw_attention(draw, 3)
+    expected = functional.scaled_dot_product_attention(Q, K, V)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V)
+    snapshot.assert_close(y, expected, "output without a mask")
+    Q, K, V = draw_attention(draw, 3)
+    expected = functional.scaled_dot_product_attention(Q, K, V)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, torch.ones(3, 4, 7, dtype=torch.bool))
+    snapshot.assert_close(y, expected, "output with a mask that allows everything")
+
+
+def test_attention_hidden_keys(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Keeps keys and values that the mask hides out of the result altogether."""
+    Q, K, V = draw_attention(draw, 3)
+    mask = torch.ones(3, 4, 7, dtype=torch.bool)
+    mask[..., 4:] = False
+    expected = functional.scaled_dot_product_attention(Q, K[:, :4], V[:, :4])
+    # The hidden keys are like queries, and their values a thousand times as large.
+    K[:, 4:], V[:, 4:] = 0.5 * Q[:, :3], 1000.0
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    snapshot.assert_close(y, expected)
+
+
+def test_attention_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Takes queries, keys and values with any number of dimensions before the last two."""
+    for leading in [(), (2, 3, 2)]:
+        Q, K, V = draw_attention(draw, *leading)
+        mask = draw_mask(draw, *leading)
+        expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+        y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+        snapshot.assert_close(y, expected, f"queries of shape {tuple(Q.shape)}")
+
+
+def test_attention_shared_mask(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Takes one (queries, keys) mask for all rows of the batch."""
+    Q, K, V = draw_attention(draw, 3, 2)
+    mask = draw_mask(draw)
+    expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    snapshot.assert_close(y, expected)
+
+
+def test_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Hides keys just as well where all scores that count are very low."""
+    Q, K, V = draw_attention(draw, 3)
+    mask = draw_mask(draw, 3)
+    # One more feature brings every score down by 300 and changes no weight.
+    Q = torch.cat([Q, torch.full((3, 4, 1), 30.0)], -1)
+    K = torch.cat([K, torch.full((3, 7, 1), -10.0 * 7**0.5)], -1)
+    expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    # Scores of 300 are known to 3e-5 in float32.
+    snapshot.assert_close(y, expected, atol=2e-3, rtol=1e-3)
+
+
+def test_attention_hidden_row(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Keeps all other queries right where one may attend to no key at all."""
+    Q, K, V = draw_attention(draw, 3)
+    mask = draw_mask(draw, 3)
+    expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+    mask[1, 2] = False
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    assert y.shape == expected.shape, (
+        f"Shape {tuple(expected.shape)} is expected; yours is {tuple(y.shape)}."
+    )
+    # What the hidden query itself gets is not said in the text.
+    others = torch.ones(3, 4, dtype=torch.bool)
+    others[1, 2] = False
+    snapshot.assert_close(y[others], expected[others], "the other queries")
+
+
+def test_attention_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Lets the gradient flow back to queries, keys and values."""
+    Q, K, V = draw_attention(draw, 3)
+    mask, upstream = draw_mask(draw, 3), draw.normal(3, 4, 5)
+    oracle, attention = (
+        functional.scaled_dot_product_attention,
+        adapters.run_scaled_dot_product_attention,
+    )
+    expected = gradient(lambda Q: oracle(Q, K, V, mask), Q, upstream)
+    found = gradient(lambda Q: attention(Q, K, V, mask), Q, upstream)
+    snapshot.assert_close(found, expected, "gradient of the queries")
+    expected = gradient(lambda K: oracle(Q, K, V, mask), K, upstream)
+    found = gradient(lambda K: attention(Q, K, V, mask), K, upstream)
+    snapshot.assert_close(found, expected, "gradient of the keys")
+    expected = gradient(lambda V: oracle(Q, K, V, mask), V, upstream)
+    found = gradient(lambda V: attention(Q, K, V, mask), V, upstream)
+    snapshot.assert_close(found, expected, "gradient of the values")
+
+
+def test_attention_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Leaves its arguments, the mask too, as they were and gives the same result again."""
+    arguments = (*draw_attention(draw, 3), draw_mask(draw, 3))
+    assert_leaves_arguments(snapshot, adapters.run_scaled_dot_product_attention, *arguments)
+
+
+def test_attention_float16(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Works in float16, where -1e9 is no number, and returns float16."""
+    Q, K, V = (x.to(torch.float16) for x in draw_attention(draw, 3))
+    mask = draw_mask(draw, 3)
+    expected = functional.scaled_dot_product_attention(Q.float(), K.float(), V.float(), mask)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    snapshot.assert_close(y, expected.to(torch.float16), atol=0.02, rtol=0.02, same_dtype=True)
