@@ -12,7 +12,7 @@ from .sources import MAX_FILE_BYTES, Source
 ADAPTERS = "adapters.py"
 
 
-class SubmissionError(Exception):
+class NothingToGradeError(Exception):
     """The submission itself is why nothing of it can be run; the text says what to mend."""
 
 
@@ -41,15 +41,15 @@ def find_adapters(source: Source, adapter_names: frozenset[str], notes: Notes) -
     """The adapters to grade; where there are several files, notes which was taken.
 
     Raises:
-        SubmissionError: there are none, or they are no Python.
+        NothingToGradeError: there are none, or they are no Python.
     """
     paths = [path for path in source.sizes if path.name == ADAPTERS]
     found = sorted(candidates(source, paths, adapter_names), key=lambda found: found.rank)
     if not found:
-        raise SubmissionError(absence(paths, adapter_names))
+        raise NothingToGradeError(absence(paths, adapter_names))
     best, *others = found
     if best.fault:
-        raise SubmissionError(f"{best.path} is no valid Python: {best.fault}")
+        raise NothingToGradeError(f"{best.path} is no valid Python: {best.fault}")
     if others:
         rest = named([str(other.path) for other in others])
         notes.say(

@@ -27,7 +27,7 @@ def stage(path: Path, adapter_names: frozenset[str], into: Path, *, package: str
             even where another is installed.
 
     Raises:
-        SubmissionError: there is nothing in it that could be graded.
+        NothingToGradeError: there is nothing in it that could be graded.
         CouldNotJudgeError: it cannot be read, or exceeds a limit.
     """
     notes = Notes()

@@ -1,0 +1,233 @@
+"""The command line: ``cs336 grade``."""
+
+import contextlib
+import difflib
+import secrets
+import shlex
+import sys
+import traceback
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from . import pipeline
+from .records import Outcome, Report, Verdict
+from .records import Progress as Begun
+from .reports import json_report, terminal
+from .rubric import RUBRIC, RubricError
+
+GRADED, BELOW_THE_BAR, USAGE, COULD_NOT_JUDGE, INTERRUPTED = 0, 1, 2, 3, 130
+MAX_SEED = 2**63 - 1
+# Without a terminal, lines are as long as this.
+PLAIN_WIDTH = 100
+
+EPILOG = f"""\b
+Exit codes:
+  {GRADED}  graded
+  {BELOW_THE_BAR}  graded, and below --fail-under
+  {USAGE}  the command line was wrong
+  {COULD_NOT_JUDGE}  could not judge: a check that counts has no verdict, or nothing could be graded
+  {INTERRUPTED}  interrupted; the report holds what was known
+"""
+
+
+class UnjudgedError(click.ClickException):
+    """Ends the program with "could not judge"."""
+
+    exit_code = COULD_NOT_JUDGE
+
+
+def version() -> str:
+    """The installed version."""
+    try:
+        return metadata.version("cs336")
+    except metadata.PackageNotFoundError:
+        return "0 (not installed)"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version(), prog_name="cs336")
+def main() -> None:
+    """Grade submissions of a programming assignment."""
+
+
+@main.command(epilog=EPILOG)
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--assignment",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help=f"Folder that holds {RUBRIC.as_posix()} and the reference. Default: the nearest one above "
+    "the current folder, else the one beside this program.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, MAX_SEED),
+    help="What all inputs derive from. Default: a fresh one, which is printed and recorded.",
+)
+@click.option(
+    "--only", multiple=True, metavar="PROBLEM", help="Grade this problem alone; repeatable."
+)
+@click.option(
+    "--report-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("report"),
+    show_default=True,
+    help=f"Where {json_report.FILE_NAME} is written, after every check.",
+)
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help=f"Exit with {BELOW_THE_BAR} if the score is below this share of the maximum.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print the total alone.")
+@click.pass_context
+def grade(
+    context: click.Context,
+    *,
+    path: Path,
+    assignment: Path | None,
+    seed: int | None,
+    only: tuple[str, ...],
+    report_dir: Path,
+    fail_under: float | None,
+    quiet: bool,
+) -> None:
+    """Grade the submission at PATH, a folder or a zip archive.
+
+    Its code runs in a process of its own that never sees an expected value. The report names each
+    check that failed, what it asks for and what was found.
+    """
+    request = pipeline.Request(
+        submission=path,
+        assignment=assignment or default_assignment(path.resolve()),
+        seed=secrets.randbits(32) if seed is None else seed,
+        only=only,
+        report_folder=report_dir,
+    )
+    report = graded(request, quiet=quiet)
+    if quiet:
+        click.echo(terminal.total_line(report))
+    else:
+        show(report, request)
+    context.exit(exit_code(report, fail_under))
+
+
+def graded(request: pipeline.Request, *, quiet: bool) -> Report:
+    """Grade, and turn every way to end early into a sentence and an exit code."""
+    console = Console(stderr=True)
+    try:
+        with watching(console, shown=not quiet) as watch:
+            return pipeline.grade(request, watch)
+    except pipeline.UnknownProblemError as error:
+        close = difflib.get_close_matches(error.name, error.known, n=1)
+        hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(error.known)}."
+        raise click.UsageError(f"There is no problem {error.name!r}. {hint}") from error
+    except RubricError as error:
+        raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
+    except OSError as error:
+        raise UnjudgedError(f"Could not read or write a file: {error}") from error
+    except Exception as error:
+        # Python's own exit code would say that the submission is below the bar.
+        *_, last = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(last.filename).name}, line {last.lineno}"
+        raise UnjudgedError(
+            f"A fault of this program, not of the submission: {type(error).__name__} in {where}: "
+            f"{error}"
+        ) from error
+    except KeyboardInterrupt:
+        saved = request.report_folder / json_report.FILE_NAME
+        click.echo(f"\nInterrupted. What was known by then is in {saved}.", err=True)
+        sys.exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
+    """Show which check is running, where a person is looking on."""
+    bar = Progress(
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+        disable=not (shown and console.is_terminal),
+    )
+    with bar:
+        task = bar.add_task("working out the expected values", total=None)
+
+        def watch(event: pipeline.Event) -> None:
+            match event:
+                case pipeline.Planned(checks=checks):
+                    bar.update(task, total=checks)
+                case Begun(check=check):
+                    bar.update(task, description=check)
+                case Outcome():
+                    bar.advance(task)
+
+        yield watch
+
+
+def show(report: Report, request: pipeline.Request) -> None:
+    """Print the report."""
+    console = Console(soft_wrap=True, highlight=False)
+    encoding = console.encoding or "ascii"
+    text = terminal.render(
+        report,
+        terminal.Surroundings(
+            width=console.width if console.is_terminal else PLAIN_WIDTH,
+            ascii_only=not encoding.lower().startswith("utf"),
+            repeat=repeat_command(request),
+            saved=str(request.report_folder / json_report.FILE_NAME),
+        ),
+    )
+    console.print(encodable(text, encoding))
+
+
+def encodable(text: Text, encoding: str) -> Text:
+    """The text with a question mark for each character that the terminal cannot show."""
+    text.plain = text.plain.encode(encoding, "replace").decode(encoding)
+    return text
+
+
+def repeat_command(request: pipeline.Request) -> str:
+    """The command that gives the same report again."""
+    only = [word for name in request.only for word in ("--only", name)]
+    return shlex.join(
+        ["cs336", "grade", str(request.submission), "--seed", str(request.seed), *only]
+    )
+
+
+def exit_code(report: Report, fail_under: float | None) -> int:
+    """What the program says to the one that started it."""
+    if any(problem.verdict is Verdict.NOT_JUDGED for problem in report.problems):
+        return COULD_NOT_JUDGE
+    if fail_under is not None and report.score < fail_under / 100 * report.max_score:
+        return BELOW_THE_BAR
+    return GRADED
+
+
+def default_assignment(submission: Path) -> Path:
+    """The assignment to grade with where none is named.
+
+    A submission may hold a copy of the suite, and must not be judged by it: its own folder and
+    those within it are passed over, unless they are where this program lies.
+    """
+    here = Path.cwd()
+    beside = Path(__file__).resolve().parent.parent
+    for folder in (here, *here.parents):
+        if (folder / RUBRIC).is_file() and not folder.is_relative_to(submission):
+            return folder
+    if (beside / RUBRIC).is_file():
+        return beside
+    raise click.UsageError(
+        f"No folder above this one holds {RUBRIC.as_posix()}. Name the assignment: --assignment DIR"
+    )
+
+
+if __name__ == "__main__":
+    main()

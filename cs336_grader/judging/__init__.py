@@ -1,0 +1,1 @@
+"""Runs the checks on what came back from the worker, decides, and scores."""

@@ -1,0 +1,103 @@
+"""Turns outcomes into points. The rubric is the denominator: what is not known earns nothing."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from cs336_grader.records import CheckResult, Outcome, ProblemResult, Tier, Verdict
+from cs336_grader.reports.plain_text import plain
+from cs336_grader.rubric import Assignment, Check, Problem
+
+MAX_MESSAGE = 8_000
+DECIMALS = 2
+
+
+def check_results(
+    assignment: Assignment, problems: Iterable[str], outcomes: Mapping[str, Outcome], absent: str
+) -> tuple[CheckResult, ...]:
+    """Every check of these problems with what became of it.
+
+    Args:
+        assignment: names the checks.
+        problems: the problems to report on.
+        outcomes: what is known, by the check's name. What the rubric does not name is passed over.
+        absent: why nothing is known of the other checks.
+    """
+    chosen = set(problems)
+    return tuple(
+        result(check, outcomes.get(check.name, Outcome(check.name, Verdict.NOT_JUDGED, absent, 0)))
+        for check in assignment.checks.values()
+        if check.problem in chosen
+    )
+
+
+def result(check: Check, outcome: Outcome) -> CheckResult:
+    """A check with its outcome, as the report has it."""
+    seconds = outcome.duration_seconds
+    message = plain(outcome.message, MAX_MESSAGE).removeprefix(check.requirement)
+    return CheckResult(
+        id=check.id,
+        problem=check.problem,
+        tier=check.tier,
+        verdict=outcome.verdict,
+        requirement=check.requirement,
+        message=message.strip("\n"),
+        duration_seconds=round(max(0.0, seconds), 3) if math.isfinite(seconds) else 0.0,
+    )
+
+
+def problem_results(
+    assignment: Assignment, problems: Iterable[str], checks: Iterable[CheckResult]
+) -> tuple[ProblemResult, ...]:
+    """Every one of these problems with its points."""
+    verdicts = {check.id: check.verdict for check in checks}
+    by_name = {check.name: verdicts.get(check.id) for check in assignment.checks.values()}
+    return tuple(
+        problem_result(
+            name,
+            assignment.rubric.problems[name],
+            assignment.rubric.scoring.edge_share,
+            {check: verdict for check, verdict in by_name.items() if verdict is not None},
+        )
+        for name in problems
+    )
+
+
+def problem_result(
+    name: str, problem: Problem, edge_share: float, verdicts: Mapping[str, Verdict]
+) -> ProblemResult:
+    """A problem's points: those of its core, and of its edge as far as the core was earned.
+
+    Every part of the core counts alike and is earned when all its checks passed.
+    """
+    passed = {check for check, verdict in verdicts.items() if verdict is Verdict.PASSED}
+    core = share(passed.issuperset(part) for part in problem.core.values())
+    edge = share(check in passed for check in problem.edge)
+    reserved = edge_share if problem.edge else 0.0
+    earned = problem.points * core * (1 - reserved + reserved * edge)
+    return ProblemResult(
+        id=name,
+        title=problem.title,
+        score=min(max(round(earned, DECIMALS), 0.0), problem.points),
+        max_score=problem.points,
+        verdict=problem_verdict(
+            [verdicts[check] for tier, check in problem.checks() if tier is not Tier.ADVICE]
+        ),
+    )
+
+
+def share(held: Iterable[bool]) -> float:
+    """Which part of these is true; all of them if there are none."""
+    counted = list(held)
+    return sum(counted) / len(counted) if counted else 1.0
+
+
+def problem_verdict(verdicts: list[Verdict]) -> Verdict:
+    """A problem's verdict from those of the checks that count."""
+    if Verdict.NOT_JUDGED in verdicts:
+        return Verdict.NOT_JUDGED
+    return Verdict.FAILED if Verdict.FAILED in verdicts else Verdict.PASSED
+
+
+def total(points: Iterable[float]) -> float:
+    """The sum of points, as exact as they are."""
+    return round(math.fsum(points), DECIMALS)

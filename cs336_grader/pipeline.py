@@ -1,0 +1,193 @@
+"""The whole story of grading one submission, and the only place that knows its order."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .intake import NothingToGradeError, stage
+from .judging import scoring
+from .records import (
+    CouldNotJudgeError,
+    Isolation,
+    Outcome,
+    Progress,
+    Report,
+    Staged,
+    SubmissionRecord,
+    Verdict,
+)
+from .reports import json_report
+from .reports.plain_text import plain_line
+from .rubric import Assignment, load_assignment
+from .trusted import outcomes
+
+SCHEMA_VERSION = 1
+# The student's code runs in a process of its own; what that process may do is not restricted.
+ISOLATION = Isolation("process")
+MAX_NAME = 200
+MAX_NOTE = 500
+
+NOT_REACHED = "The run has not come to this check."
+NOT_REPORTED = "The run ended without a word on this check."
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """How many checks there are to judge."""
+
+    checks: int
+
+
+Event = Planned | Progress | Outcome
+Watch = Callable[[Event], None]
+
+
+class UnknownProblemError(Exception):
+    """A problem was asked for that the assignment does not have."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.known = known
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to grade.
+
+    Attributes:
+        submission: a folder or an archive.
+        assignment: the assignment's folder.
+        seed: what all inputs derive from.
+        only: the problems to grade; all of them if empty.
+        report_folder: where report.json goes.
+    """
+
+    submission: Path
+    assignment: Path
+    seed: int
+    only: tuple[str, ...]
+    report_folder: Path
+
+
+class Ledger:
+    """What is known so far, and the report it makes."""
+
+    def __init__(self, request: Request, assignment: Assignment, problems: tuple[str, ...]) -> None:
+        self.request = request
+        self.assignment = assignment
+        self.problems = problems
+        self.started = time.monotonic()
+        self.submission = SubmissionRecord(submission_name(request.submission), "")
+        self.notes: tuple[str, ...] = ()
+        self.outcomes: dict[str, Outcome] = {}
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The checks of the chosen problems, in the rubric's order."""
+        return tuple(
+            check.name
+            for check in self.assignment.checks.values()
+            if check.problem in self.problems
+        )
+
+    def admit(self, staged: Staged) -> None:
+        """Note what was taken of the submission."""
+        self.submission = SubmissionRecord(plain_line(staged.name, MAX_NAME), staged.sha256)
+        self.notes = tuple(plain_line(note, MAX_NOTE) for note in staged.notes)
+
+    def fail_everything(self, reason: str) -> None:
+        """Note that nothing could be run, and that this is the submission's fault."""
+        for check in self.checks:
+            self.outcomes[check] = Outcome(check, Verdict.FAILED, reason, 0.0)
+
+    def report(self, absent: str) -> Report:
+        """The report as it stands; `absent` says why nothing is known of the other checks."""
+        checks = scoring.check_results(self.assignment, self.problems, self.outcomes, absent)
+        problems = scoring.problem_results(self.assignment, self.problems, checks)
+        return Report(
+            schema_version=SCHEMA_VERSION,
+            submission=self.submission,
+            seed=self.request.seed,
+            isolation=ISOLATION,
+            score=scoring.total(problem.score for problem in problems),
+            max_score=scoring.total(problem.max_score for problem in problems),
+            problems=problems,
+            checks=checks,
+            notes=self.notes,
+            duration_seconds=round(time.monotonic() - self.started, 3),
+        )
+
+
+def grade(request: Request, watch: Watch) -> Report:
+    """Grade a submission; its report lies in the report folder after every check.
+
+    Args:
+        request: what to grade.
+        watch: is told how many checks there are, and of each as it begins and ends.
+
+    Raises:
+        RubricError: the assignment cannot be used.
+        UnknownProblemError: it has no such problem.
+        OSError: the report cannot be written.
+    """
+    assignment = load_assignment(request.assignment)
+    ledger = Ledger(request, assignment, chosen_problems(assignment, request.only))
+    save(ledger.report(NOT_REACHED), request)
+    watch(Planned(len(ledger.checks)))
+    absent = NOT_REPORTED
+    try:
+        with contextlib.closing(events(ledger)) as stream:
+            for event in stream:
+                if isinstance(event, Outcome):
+                    ledger.outcomes.setdefault(event.check, event)
+                    save(ledger.report(NOT_REACHED), request)
+                watch(event)
+    except NothingToGradeError as fault:
+        ledger.fail_everything(f"Nothing could be run. {fault}")
+    except CouldNotJudgeError as reason:
+        absent = str(reason)
+    report = ledger.report(absent)
+    save(report, request)
+    return report
+
+
+def events(ledger: Ledger) -> Generator[Progress | Outcome, None, None]:
+    """Stage the submission, then judge it."""
+    request, assignment = ledger.request, ledger.assignment
+    with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as scratch:
+        staged = stage(
+            request.submission,
+            assignment.adapter_names,
+            Path(scratch),
+            package=assignment.rubric.package,
+        )
+        ledger.admit(staged)
+        yield from outcomes(staged, assignment, seed=request.seed, checks=ledger.checks)
+
+
+def save(report: Report, request: Request) -> None:
+    """Write the report as it stands."""
+    json_report.write(report, request.report_folder)
+
+
+def submission_name(path: Path) -> str:
+    """What a submission is called before it was looked into."""
+    path = path.resolve()
+    return plain_line(path.name if path.is_dir() else path.stem, MAX_NAME)
+
+
+def chosen_problems(assignment: Assignment, only: tuple[str, ...]) -> tuple[str, ...]:
+    """The problems to grade, in the rubric's order.
+
+    Raises:
+        UnknownProblemError: one of them does not exist.
+    """
+    known = tuple(assignment.rubric.problems)
+    for name in only:
+        if name not in known:
+            raise UnknownProblemError(name, known)
+    return tuple(name for name in known if name in only) if only else known
