@@ -1,0 +1,1 @@
+"""The reference solution: averages, counts and totals, in plain Python."""
