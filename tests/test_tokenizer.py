@@ -1,0 +1,226 @@
+"""Checks of encoding and decoding: tiktoken says what is right, and small cases by hand."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from .comparison import refusal
+from .draws import Draws
+from .snapshots import Snapshot
+from .texts import END_OF_TEXT, foreign, messy, story
+from .vocabularies import Vocabulary, gpt2, vocabulary
+
+TEXTS: dict[str, Callable[[Draws], str]] = {
+    "story": lambda draw: story(draw, 4),
+    "foreign": lambda draw: foreign(draw, 50),
+    "messy": lambda draw: messy(draw, 100),
+}
+
+
+def tokenizer(
+    adapters: Any, vocabulary: Vocabulary, special_tokens: Sequence[str] | None = None
+) -> Any:
+    """The submission's tokenizer, made of fresh copies."""
+    given = None if special_tokens is None else list(special_tokens)
+    return adapters.get_tokenizer(dict(vocabulary.tokens), list(vocabulary.merges), given)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_encode_gpt2(adapters: Any, snapshot: Snapshot, draw: Draws, kind: str) -> None:
+    """With GPT-2's vocabulary, text of any script is encoded to the ids that GPT-2 is given."""
+    text = TEXTS[kind](draw)
+    ids = tokenizer(adapters, gpt2(END_OF_TEXT), [END_OF_TEXT]).encode(text)
+    snapshot.assert_close(ids, gpt2(END_OF_TEXT).encode(text), "ids")
+
+
+def test_encode_any_text(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Every text of a long series is encoded right, and the same when it comes again."""
+    small = gpt2(merge_count=1000)
+    made = tokenizer(adapters, small)
+    texts = [messy(draw, 60) for _ in range(20)]
+    for i, text in enumerate(texts + texts[:3]):
+        snapshot.assert_close(made.encode(text), small.encode(text), f"ids of text {i}")
+
+
+def test_encode_empty(adapters: Any) -> None:
+    """An empty text has no tokens."""
+    made = tokenizer(adapters, gpt2(END_OF_TEXT, merge_count=10), [END_OF_TEXT])
+    assert made.encode("") == [], "encode returns an empty list."
+
+
+def test_encode_shuffled_ids(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Merges are applied in the order in which they were created, whatever ids the tokens have."""
+    shuffled = gpt2(END_OF_TEXT, merge_count=1000).shuffled(draw)
+    made = tokenizer(adapters, shuffled, [END_OF_TEXT])
+    text = story(draw, 12)
+    snapshot.assert_close(made.encode(text), shuffled.encode(text), "ids")
+
+
+@pytest.mark.parametrize(
+    ("merges", "text", "tokens"),
+    [
+        pytest.param(["a+a"], "aaaaa", "aa aa a", id="left to right"),
+        pytest.param(["a+b"], "ababa", "ab ab a", id="all of them"),
+        pytest.param(["b+c", "a+b"], "abcab", "a bc ab", id="first merge first"),
+        pytest.param(["c+d", "b+cd", "a+b"], "abcd", "a bcd", id="made of merges"),
+        pytest.param(["a+a", "aa+aa"], "aaaaaaa", "aaaa aa a", id="run"),
+    ],
+)
+def test_encode_merge_order(
+    adapters: Any, snapshot: Snapshot, merges: list[str], text: str, tokens: str
+) -> None:
+    """The earliest merge is applied first, at each place where it fits, from left to right."""
+    halves = [merge.encode().split(b"+") for merge in merges]
+    small = vocabulary([(left, right) for left, right in halves])
+    expected = [small.ids[token.encode()] for token in tokens.split()]
+    snapshot.assert_close(tokenizer(adapters, small).encode(text), expected, "ids")
+
+
+def test_encode_special_tokens(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """A special token in the text becomes its one id, and the text around it is encoded alone."""
+    special_tokens = (END_OF_TEXT, "<|pad|>")
+    small = gpt2(*special_tokens, merge_count=1000)
+    made = tokenizer(adapters, small, special_tokens)
+    end, pad = special_tokens
+    one, other = story(draw, 2), story(draw, 3).strip()
+    texts = [
+        end,
+        end + pad + end,
+        end + one + pad,
+        one + end + other + pad + one,
+        other + end + pad + one + end,
+        f"a {end} b  {pad}  {end}\n\n{pad}c",
+        f"{end[:-1]} {end[1:]} {end.upper()} <|{end}|>",
+    ]
+    for i, text in enumerate(texts):
+        expected = small.encode(text, special_tokens)
+        snapshot.assert_close(made.encode(text), expected, f"ids of text {i}")
+
+
+def test_encode_special_tokens_not_given(adapters: Any, snapshot: Snapshot) -> None:
+    """Where no special tokens are given, text that looks like one is ordinary text."""
+    small = gpt2(END_OF_TEXT, merge_count=1000)
+    text = f"before{END_OF_TEXT}after"
+    snapshot.assert_close(tokenizer(adapters, small).encode(text), small.encode(text), "ids")
+
+
+@pytest.mark.parametrize("special", ["[SEP]", "^.*$", "(a+b)?|", "\\d+", "a.b"])
+def test_encode_special_tokens_literal(adapters: Any, snapshot: Snapshot, special: str) -> None:
+    """A special token is taken literally, whatever its characters mean in a regular expression."""
+    small = gpt2(special, END_OF_TEXT, merge_count=500)
+    pieces = ("SEP a 12", special, " axb", END_OF_TEXT, "| ab aab. 7", special, special)
+    ids = tokenizer(adapters, small, [special, END_OF_TEXT]).encode("".join(pieces))
+    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids")
+
+
+@pytest.mark.parametrize("in_order", [True, False], ids=["shorter first", "longer first"])
+@pytest.mark.parametrize("longer", [END_OF_TEXT * 2, END_OF_TEXT + "\n", "very " + END_OF_TEXT])
+def test_encode_overlapping_special_tokens(
+    adapters: Any, snapshot: Snapshot, longer: str, in_order: bool
+) -> None:
+    """Where a special token contains another, the longer one is found, in whichever order given."""
+    small = gpt2(END_OF_TEXT, longer, merge_count=500)
+    given = [END_OF_TEXT, longer] if in_order else [longer, END_OF_TEXT]
+    pieces = ("one", longer, "two ", END_OF_TEXT, "three", longer, longer, " four", END_OF_TEXT)
+    ids = tokenizer(adapters, small, given).encode("".join(pieces))
+    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids")
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_decode_round_trip(adapters: Any, draw: Draws, kind: str) -> None:
+    """Decoding what was encoded gives the same text, special tokens included."""
+    made = tokenizer(adapters, gpt2(END_OF_TEXT, merge_count=1000), [END_OF_TEXT])
+    text = END_OF_TEXT.join(TEXTS[kind](draw) for _ in range(4))
+    assert made.decode(made.encode(text)) == text, "decode(encode(text)) is the text."
+    assert made.decode([]) == "", "No tokens are an empty text."
+
+
+def test_decode(adapters: Any, draw: Draws) -> None:
+    """Decoding joins the tokens' bytes, whichever tokens they are, and reads them as UTF-8."""
+    shuffled = gpt2(END_OF_TEXT, merge_count=1000).shuffled(draw)
+    made = tokenizer(adapters, shuffled, [END_OF_TEXT])
+    text = foreign(draw, 20)
+    ids = [shuffled.ids[bytes([byte])] for byte in text.encode()]
+    assert made.decode(ids) == text, "A character's bytes may come from several tokens."
+    ids = [shuffled.ids[END_OF_TEXT.encode()], shuffled.ids[b" the"], shuffled.ids[b"ing"]]
+    assert made.decode(ids) == END_OF_TEXT + " theing", "Each token stands for its bytes."
+
+
+@pytest.mark.parametrize(
+    ("malformed", "text"),
+    [
+        (b"\xff", "\ufffd"),
+        (b"a\x80b", "a\ufffdb"),
+        (b"ab\xc3", "ab\ufffd"),
+        (b"\xf0\x9f\x98a", "\ufffda"),
+    ],
+    ids=["no UTF-8", "continuation alone", "cut at the end", "cut before a letter"],
+)
+def test_decode_malformed(adapters: Any, malformed: bytes, text: str) -> None:
+    """Bytes that are no UTF-8 are decoded to the replacement character U+FFFD."""
+    small = gpt2(merge_count=1000)
+    decoded = tokenizer(adapters, small).decode([small.ids[bytes([byte])] for byte in malformed])
+    assert decoded == text, "What cannot be read becomes U+FFFD, and the rest stays."
+
+
+@pytest.mark.parametrize("special", ["<|new line|>", " ", "<|ünï 🙂|>", "結束", "e\u0301"])
+def test_encode_special_tokens_of_any_text(adapters: Any, snapshot: Snapshot, special: str) -> None:
+    """A special token may hold any characters, blanks and non-ASCII ones too."""
+    small = gpt2(special, merge_count=500)
+    if special == " ":
+        # The byte and the special token are one token.
+        small = Vocabulary(
+            {id_: token for id_, token in small.tokens.items() if id_ != max(small.tokens)},
+            small.merges,
+            small.special_tokens,
+        )
+    pieces = ("a", special, "bé", special, special, "🙂結")
+    ids = tokenizer(adapters, small, [special]).encode("".join(pieces))
+    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids")
+
+
+def test_encode_empty_list_of_special_tokens(adapters: Any, snapshot: Snapshot) -> None:
+    """An empty list of special tokens is the same as none."""
+    small = gpt2(END_OF_TEXT, merge_count=500)
+    text = f"before{END_OF_TEXT} after"
+    snapshot.assert_close(tokenizer(adapters, small, []).encode(text), small.encode(text), "ids")
+
+
+def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None:
+    """A special token that the vocabulary lacks is appended to it and gets a new id."""
+    small = gpt2(merge_count=500)
+    made = tokenizer(adapters, small, [END_OF_TEXT])
+    ids = made.encode(f"one{END_OF_TEXT}two")
+    snapshot.assert_close(ids, [*small.encode("one"), 756, *small.encode("two")], "ids")
+    assert made.decode(ids) == f"one{END_OF_TEXT}two", "The appended token can be decoded."
+
+
+def test_two_tokenizers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Two tokenizers in one process know nothing of each other."""
+    one, other = gpt2(END_OF_TEXT, merge_count=300), gpt2(merge_count=1000).shuffled(draw)
+    text = END_OF_TEXT + story(draw, 3)
+    made = tokenizer(adapters, one, [END_OF_TEXT])
+    before = made.encode(text)
+    other_ids = tokenizer(adapters, other).encode(text)
+    snapshot.assert_close(before, one.encode(text, [END_OF_TEXT]), "ids of the first")
+    snapshot.assert_close(other_ids, other.encode(text), "ids of the second")
+    assert made.encode(text) == before, "A second tokenizer changes nothing of the first."
+
+
+def test_decode_unknown_id(adapters: Any) -> None:
+    """An id that is not in the vocabulary is refused."""
+    made = tokenizer(adapters, gpt2(merge_count=10))
+    assert made.decode([1]) == '"', "An id of the vocabulary is decoded."
+    refusal(lambda: made.decode([1, 266]), "An id beyond the vocabulary")
+
+
+def test_tokenizer_leaves_arguments(adapters: Any) -> None:
+    """The vocabulary, merges and special tokens that a caller gives are not changed."""
+    small = gpt2(merge_count=10)
+    tokens, merges, special_tokens = dict(small.tokens), list(small.merges), ["<|b|>", "<|a|>", "c"]
+    made = adapters.get_tokenizer(tokens, merges, special_tokens)
+    made.encode("abc<|a|>")
+    assert tokens == small.tokens, "The caller's vocabulary is copied before it grows."
+    assert merges == small.merges, "The caller's merges stay as they were."
+    assert special_tokens == ["<|b|>", "<|a|>", "c"], "The caller's list is not sorted in place."
