@@ -1,5 +1,7 @@
 """Runs a submission's adapters in worker processes, as if they were functions of this one."""
 
+from .faults import CouldNotRunError as CouldNotRunError
 from .submission import RunningSubmission as RunningSubmission
 from .warm import WarmWorker as WarmWorker
 from .warm import fork_warm_worker as fork_warm_worker
+from .warm import warm_up as warm_up

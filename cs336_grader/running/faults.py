@@ -16,6 +16,7 @@ class SubmissionError(Exception):
     Attributes:
         type_name: the name of the exception's type.
         text: what it says.
+        facts: all of it, in words.
         places: where in the submission it was raised, as "file:line", outermost first.
         missing_module: the module that was not found, if that was the matter.
     """
@@ -33,11 +34,20 @@ class SubmissionError(Exception):
         self.places = places
         self.missing_module = missing_module
         where = f" (at {places[-1]})" if places else ""
-        super().__init__(f"{what} raised {type_name}: {text}{where}")
+        self.facts = f"{what} raised {type_name}: {text}{where}"
+        super().__init__(self.facts)
 
 
 class WorkerLostError(BaseException):
-    """There is no answer. A check that catches exceptions must not take it for one."""
+    """There is no answer. A check that catches exceptions must not take it for one.
+
+    Attributes:
+        facts: why, in words.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.facts = f"There is no result: {reason}."
+        super().__init__(reason)
 
 
 def submission_error(what: str, answer: dict[str, object]) -> SubmissionError:

@@ -10,7 +10,7 @@ from threading import Event
 import psutil
 
 from .conversation import Conversation
-from .faults import WorkerLostError, submission_error
+from .faults import SubmissionError, WorkerLostError, submission_error
 from .remote import RemoteAdapters
 from .warm import WarmWorker, Worker
 
@@ -41,22 +41,27 @@ class RunningSubmission:
         self.import_seconds = import_seconds
         self.check_seconds = check_seconds
         self.imported: Worker | None = None
+        self.started = False
+        self.import_error: SubmissionError | WorkerLostError | None = None
 
     def start(self) -> None:
-        """Import the submission.
+        """Import the submission; a failure is kept, and raised for every check.
 
         One that starts threads is imported anew for each check: a fork does not take them along.
 
         Raises:
-            SubmissionError: its import raised an exception.
-            WorkerLostError: its import ended the process or took too long.
             CouldNotRunError: no worker could be started.
         """
-        imported = self.fork_and_import()
+        try:
+            imported = self.fork_and_import()
+        except (SubmissionError, WorkerLostError) as error:
+            self.import_error = error
+            return
         if psutil.Process(imported.pid).num_threads() == 1:
             self.imported = imported
         else:
             self.warm.sweep()
+        self.started = True
 
     def fork_and_import(self) -> Worker:
         """A worker that has imported the submission."""
@@ -75,8 +80,14 @@ class RunningSubmission:
         """The adapters, in a process of this check's own.
 
         Raises:
-            SubmissionError, WorkerLostError, CouldNotRunError: as for ``start``.
+            SubmissionError: the submission's import raised an exception.
+            WorkerLostError: its import ended the process or took too long.
+            CouldNotRunError: no worker could be started.
         """
+        if not self.started and self.import_error is None:
+            self.start()
+        if self.import_error is not None:
+            raise self.import_error
         worker, parent = self.fork_for_check(zlib.crc32(name.encode()))
         with self.warm.deadline(self.check_seconds, keep=self.imported) as passed:
             conversation = Conversation(
@@ -97,6 +108,7 @@ class RunningSubmission:
             return self.imported.fork(entropy), self.imported
         except WorkerLostError:
             self.warm.sweep()
+            self.imported = None
             self.start()
             return self.fork_for_check(entropy)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+import torch
 
 from cs336_grader.worker.process import become_worker
 from cs336_grader.worker.wire import Channel, Message, WireError
@@ -16,10 +17,18 @@ from cs336_grader.worker.wire import Channel, Message, WireError
 from .faults import CouldNotRunError, WorkerLostError
 
 
+def warm_up() -> None:
+    """Import now, once, what every worker would otherwise import for itself."""
+    torch.set_num_threads(1)
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    parameter.grad = torch.zeros(1)
+    torch.optim.AdamW([parameter]).step()
+
+
 def fork_warm_worker(scratch: Path) -> "WarmWorker":
     """Fork this process as it is now; what it learns later stays out of reach of workers.
 
-    Torch must have been imported, and no operation have run on more than one thread.
+    No operation may have run on more than one thread before.
 
     Args:
         scratch: the folder that workers may write to.
@@ -127,7 +136,7 @@ class WarmWorker:
                     running.append(process)
         return running
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Kill it and every process that descends from it."""
         with suppress(psutil.NoSuchProcess):
             self.sweep()

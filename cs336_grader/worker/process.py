@@ -87,6 +87,7 @@ def fork(channel: Channel, message: Message) -> socket.socket | None:
         return None
     # A pool of threads does not survive a fork: nothing may run before this.
     torch.set_num_threads(1)
+    die_with_parent()
     channel.close()
     seed_generators(message["entropy"])
     return connection

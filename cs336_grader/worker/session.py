@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
@@ -266,5 +267,16 @@ def describe(error: BaseException, root: Path | None) -> Message:
         "type": type(error).__name__[:MAX_TEXT],
         "text": text[:MAX_TEXT].encode("utf-8", "replace").decode(),
         "places": places[-MAX_FRAMES:],
-        "missing": error.name if isinstance(error, ModuleNotFoundError) else None,
+        "missing": missing_package(error, root),
     }
+
+
+def missing_package(error: BaseException, root: Path | None) -> str | None:
+    """The package that an import did not find, if it is none of the submission's own."""
+    if not isinstance(error, ModuleNotFoundError) or root is None or not error.name:
+        return None
+    name = error.name.partition(".")[0]
+    own = [Path(path) for path in sys.path if Path(path).is_relative_to(root)]
+    if any((path / name).exists() or (path / f"{name}.py").exists() for path in own):
+        return None
+    return name

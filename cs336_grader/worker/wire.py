@@ -11,7 +11,8 @@ execute, every size is known and capped before it is read, and every value has a
     ["meta", dtype, shape]          a tensor without data
     ["dtype", name], ["device", name]
 
-A sequence is ["items", nodes], or compactly ["ints", buffer] and ["blobs", buffer, lengths].
+A sequence is ["items", nodes], or compactly ["ints", buffer], ["blobs", buffer, lengths] and, for
+tuples of one length, ["rows", length, sequence].
 Other tags belong to whoever passes a function for them.
 """
 
@@ -188,6 +189,10 @@ class Encoder:
                 lengths = torch.tensor([len(blob) for blob in blobs], dtype=torch.int64)
                 joined = self.buffer(memoryview(b"".join(blobs)))
                 return ["blobs", joined, self.buffer(raw(lengths))]
+            width = len(items[0]) if type(items[0]) is tuple else 0
+            if width and all(type(item) is tuple and len(item) == width for item in items):
+                flat = [value for item in items for value in item]  # type: ignore[attr-defined]
+                return ["rows", width, self.encode_items(flat)]
         return ["items", [self.encode(item) for item in items]]
 
     def encode_tensor(self, tensor: torch.Tensor) -> Node:
@@ -329,6 +334,9 @@ class Decoder:
             data = self.buffers[rest[0]]
             ends = np.cumsum(np.frombuffer(self.buffers[rest[1]], dtype=np.int64)).tolist()
             return [bytes(data[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+        if tag == "rows":
+            width, flat = rest[0], iter(self.items(rest[1]))
+            return list(zip(*[flat] * width, strict=True))
         raise WireError("a sequence that is not as agreed")
 
 

@@ -1,0 +1,159 @@
+"""Runs an assignment's suite under pytest in this process, and says what became of each check."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from cs336_grader.records import Outcome, Verdict
+
+from .expected import RecordedValues
+from .verdict import CaseResult, case_result, outcome
+
+SNAPSHOT_FIXTURE = "snapshot"
+
+
+class AdaptersSource(Protocol):
+    """Where the checks get the adapters from."""
+
+    def adapters_for(self, request: pytest.FixtureRequest) -> Any:
+        """The adapters for one case of a check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite and what is to be run of it.
+
+    Attributes:
+        folder: the assignment's folder, which holds ``tests``.
+        seed: what all inputs derive from.
+        checks: the names of the test functions to run.
+    """
+
+    folder: Path
+    seed: int
+    checks: frozenset[str]
+
+
+def record_expected_values(suite: Suite) -> RecordedValues:
+    """Run the suite's own adapters, the reference, and record what its checks compare."""
+    expected = RecordedValues()
+    run(suite, Runner(suite, None, expected, lambda _: None, lambda _: None))
+    expected.recording = False
+    return expected
+
+
+def run_suite(
+    suite: Suite,
+    source: AdaptersSource | None,
+    expected: RecordedValues,
+    started: Callable[[str], None] = lambda _: None,
+    finished: Callable[[Outcome], None] = lambda _: None,
+) -> list[Outcome]:
+    """Run the suite against the adapters of a source.
+
+    Args:
+        suite: what to run.
+        source: where the adapters come from; without one, the suite's own.
+        expected: the recorded values.
+        started: told the name of each check as it begins.
+        finished: told the outcome of each check.
+    """
+    runner = Runner(suite, source, expected, started, finished)
+    run(suite, runner)
+    return runner.outcomes
+
+
+def run(suite: Suite, runner: "Runner") -> None:
+    """Run pytest; its own output is of no use to anybody."""
+    arguments = [
+        str(suite.folder / "tests"),
+        f"--rootdir={suite.folder}",
+        f"--config-file={os.devnull}",
+        f"--seed={suite.seed}",
+        "--assert=plain",
+        "--capture=no",
+        "-pno:cacheprovider",
+        "-pno:randomly",
+    ]
+    with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
+        pytest.main(arguments, plugins=[runner])
+
+
+class Runner:
+    """The pytest plugin that selects checks, provides adapters and collects outcomes."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        source: AdaptersSource | None,
+        expected: RecordedValues,
+        started: Callable[[str], None],
+        finished: Callable[[Outcome], None],
+    ) -> None:
+        self.suite = suite
+        self.source = source
+        self.expected = expected
+        self.started = started
+        self.finished = finished
+        self.outcomes: list[Outcome] = []
+        self.cases: list[CaseResult] = []
+        self.begun = 0.0
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Put in place what the suite's fixtures look for."""
+        config.pluginmanager.register(self.expected, "expected-values")
+        if self.source is not None:
+            config.pluginmanager.register(self.source, "adapters-source")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep what is to be run; when recording, only what compares with recorded values."""
+        items[:] = [
+            item
+            for item in items
+            if check_name(item) in self.suite.checks
+            and (not self.expected.recording or SNAPSHOT_FIXTURE in fixtures(item))
+        ]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """Tell of a check before its first case and after its last."""
+        name = check_name(item)
+        if not self.cases:
+            self.begun = time.monotonic()
+            self.started(name)
+        self.cases.append(CaseResult(item.name, Verdict.PASSED, ""))
+        result = yield
+        if nextitem is None or check_name(nextitem) != name:
+            found = outcome(name, self.cases, time.monotonic() - self.begun)
+            self.cases = []
+            self.outcomes.append(found)
+            self.finished(found)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, object, object]:
+        """Note the first thing that went wrong in a case."""
+        if call.excinfo is not None and self.cases[-1].verdict is Verdict.PASSED:
+            self.cases[-1] = case_result(item.name, call.excinfo.value)
+        return (yield)
+
+
+def check_name(item: pytest.Item) -> str:
+    """The name of an item's test function."""
+    return str(getattr(item, "originalname", item.name))
+
+
+def fixtures(item: pytest.Item) -> tuple[str, ...]:
+    """The names of the fixtures that an item uses."""
+    return tuple(getattr(item, "fixturenames", ()))

@@ -1,0 +1,180 @@
+"""The process that knows the answers, seen from outside and from inside.
+
+Outside, ``outcomes`` starts it and passes on what it says. Inside, ``main`` first becomes ready to
+run the submission, and only then is told, and learns, what no worker may find in its memory: the
+suite, the seed and the reference.
+
+    outside                                inside
+    ── what to import, limits ──────────▶  import torch, fork the warm worker
+    ◀───────────────────── "ready" ──────
+    ── assignment, seed, checks ────────▶  record expected values, import the submission,
+    ◀─── progress, outcomes, "done" ─────  run the suite
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from .records import CouldNotJudgeError, Outcome, Progress, Staged, Verdict
+from .rubric import Assignment
+
+# All that the process and the workers get of the environment.
+ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
+FIXED_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+    "WANDB_MODE": "disabled",
+}
+
+
+def outcomes(
+    staged: Staged, assignment: Assignment, *, seed: int, checks: tuple[str, ...]
+) -> Iterator[Progress | Outcome]:
+    """Run checks on a staged submission in a process of their own.
+
+    Raises:
+        CouldNotJudgeError: that process could not do its work.
+    """
+    limits = assignment.rubric.limits
+    before = {
+        "root": str(staged.root),
+        "search_paths": list(staged.search_paths),
+        "module": staged.module,
+        "import_seconds": limits.import_seconds,
+        "check_seconds": limits.check_seconds,
+    }
+    after = {"folder": str(assignment.folder.resolve()), "seed": seed, "checks": list(checks)}
+    with tempfile.TemporaryFile("w+") as complaints, start(complaints) as process:
+        assert process.stdin is not None  # noqa: S101 (both were asked to be pipes)
+        assert process.stdout is not None  # noqa: S101
+        try:
+            write_line(process.stdin, before)
+            for line in process.stdout:
+                event = json.loads(line)
+                if event["event"] == "ready":
+                    write_line(process.stdin, after)
+                elif event["event"] == "progress":
+                    yield Progress(event["check"])
+                elif event["event"] == "outcome":
+                    yield outcome_from(event)
+                elif event["event"] == "done":
+                    return
+                else:
+                    raise CouldNotJudgeError(event["reason"])
+        except BrokenPipeError:
+            pass
+        finally:
+            process.terminate()
+            process.wait()
+        complaints.seek(0)
+        last = (complaints.read().strip().splitlines() or ["it said nothing"])[-1]
+        raise CouldNotJudgeError(f"the process that judges ended early: {last}")
+
+
+def start(complaints: IO[str]) -> subprocess.Popen[str]:
+    """Start the process with a clean environment and no memory of this one."""
+    kept = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-s", "-P", "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=complaints,
+        env=kept | FIXED_ENVIRONMENT,
+        encoding="utf-8",
+        text=True,
+    )
+
+
+def write_line(stream: IO[str], message: dict[str, Any]) -> None:
+    """Write a message as one line of JSON."""
+    stream.write(json.dumps(message) + "\n")
+    stream.flush()
+
+
+def outcome_from(event: dict[str, Any]) -> Outcome:
+    """The outcome that an event tells."""
+    return Outcome(
+        event["check"], Verdict(event["verdict"]), event["message"], event["duration_seconds"]
+    )
+
+
+def main() -> None:
+    """Be the process that judges: read two messages, write events."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def tell(event: str, **content: object) -> None:
+        write_line(events, {"event": event, **content})
+
+    with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as scratch:
+        judge(json.loads(sys.stdin.readline()), Path(scratch), tell)
+
+
+def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> None:
+    """Fork the warm worker, learn the rest, and run the suite on the submission."""
+    # Imported here because ``outcomes`` has no use for torch.
+    from .running import CouldNotRunError, RunningSubmission, fork_warm_worker, warm_up  # noqa: PLC0415
+
+    warm_up()
+    try:
+        warm = fork_warm_worker(scratch)
+    except CouldNotRunError as error:
+        tell("fault", reason=str(error))
+        return
+    with contextlib.closing(warm):
+        tell("ready")
+        after = json.loads(sys.stdin.readline())
+        submission = RunningSubmission(
+            warm,
+            scratch,
+            {name: before[name] for name in ("root", "search_paths", "module")},
+            import_seconds=before["import_seconds"],
+            check_seconds=before["check_seconds"],
+        )
+        judge_submission(submission, after, tell)
+    tell("done")
+
+
+def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[..., None]) -> None:
+    """Record the reference's values, then run the suite on the submission."""
+    # Imported here, after the fork, so that no worker holds any of it.
+    from .judging.suite import Suite, record_expected_values, run_suite  # noqa: PLC0415
+
+    suite = Suite(Path(after["folder"]), after["seed"], frozenset(after["checks"]))
+    run_suite(
+        suite,
+        SubmissionSource(submission),
+        record_expected_values(suite),
+        started=lambda check: tell("progress", check=check),
+        finished=lambda outcome: tell("outcome", **asdict(outcome)),
+    )
+
+
+class SubmissionSource:
+    """Gives each case of a check the submission's adapters, in a worker of its own."""
+
+    def __init__(self, submission: Any) -> None:
+        self.submission = submission
+
+    def adapters_for(self, request: Any) -> Any:
+        """The adapters, until the case is over."""
+        worker = contextlib.ExitStack()
+        request.addfinalizer(worker.close)
+        return worker.enter_context(self.submission.check(request.node.name))
+
+
+if __name__ == "__main__":
+    main()
