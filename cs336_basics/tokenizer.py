@@ -21,8 +21,8 @@ from pathlib import Path
 
 from cs336_basics.pretokenization import PRETOKEN, special_token_pattern
 
-# About 10 MB of pre-tokens at most; longer ones hardly ever come twice.
-CACHE_SIZE = 2**15
+# About 12 MB at most; longer pre-tokens hardly ever come twice.
+CACHE_SIZE = 2**16
 CACHED_LENGTH = 32
 
 # An unfinished pre-token of more characters is looked at again only when it has doubled, so that
