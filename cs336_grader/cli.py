@@ -114,7 +114,7 @@ def grade(
     if quiet:
         click.echo(terminal.total_line(report))
     else:
-        show(report, request)
+        show(report, request, repeat_command(request, named_assignment=assignment))
     context.exit(exit_code(report, fail_under))
 
 
@@ -172,7 +172,7 @@ def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
         yield watch
 
 
-def show(report: Report, request: pipeline.Request) -> None:
+def show(report: Report, request: pipeline.Request, repeat: str) -> None:
     """Print the report."""
     console = Console(soft_wrap=True, highlight=False)
     encoding = console.encoding or "ascii"
@@ -181,7 +181,7 @@ def show(report: Report, request: pipeline.Request) -> None:
         terminal.Surroundings(
             width=console.width if console.is_terminal else PLAIN_WIDTH,
             ascii_only=not encoding.lower().startswith("utf"),
-            repeat=repeat_command(request),
+            repeat=repeat,
             saved=str(request.report_folder / json_report.FILE_NAME),
         ),
     )
@@ -194,12 +194,12 @@ def encodable(text: Text, encoding: str) -> Text:
     return text
 
 
-def repeat_command(request: pipeline.Request) -> str:
+def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) -> str:
     """The command that gives the same report again."""
-    only = [word for name in request.only for word in ("--only", name)]
-    return shlex.join(
-        ["cs336", "grade", str(request.submission), "--seed", str(request.seed), *only]
-    )
+    words = ["cs336", "grade", str(request.submission), "--seed", str(request.seed)]
+    if named_assignment is not None:
+        words += ["--assignment", str(named_assignment)]
+    return shlex.join([*words, *(word for name in request.only for word in ("--only", name))])
 
 
 def exit_code(report: Report, fail_under: float | None) -> int:

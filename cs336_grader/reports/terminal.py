@@ -14,6 +14,8 @@ from cs336_grader.records import CheckResult, ProblemResult, Report, Tier, Verdi
 # Of what is said about one check, this many lines are shown.
 MAX_LINES = 12
 MAX_NOTES = 12
+# Of the groups of checks that failed in one problem, this many are told in full.
+MAX_TOLD = 3
 MIN_WIDTH, MAX_WIDTH = 50, 110
 NAME_WIDTH = 30
 
@@ -60,14 +62,14 @@ class Writer:
         """Add a line as it is."""
         self.lines.append(Text(text, style))
 
-    def marked(self, standing: str, indent: int, text: str) -> None:
+    def marked(self, standing: str, indent: int, text: str, style: str = "") -> None:
         """Add a paragraph that begins with a coloured mark."""
         mark = self.marks[standing]
         first, *rest = self.wrapped(text, indent + len(mark) + 1) or [""]
         line = Text(" " * indent)
         line.append(mark, STYLES[standing])
-        self.lines.append(line.append(" " + first.lstrip()))
-        self.lines += map(Text, rest)
+        self.lines.append(line.append(" " + first.lstrip(), style))
+        self.lines += (Text(more, style) for more in rest)
 
     def paragraph(self, text: str, indent: int, most: int, style: str = "") -> None:
         """Add text of several lines, as many as are allowed."""
@@ -142,8 +144,7 @@ def write_failures(report: Report, writer: Writer) -> None:
         if checks:
             writer.line()
             writer.lines.append(problem_line(problem, writer))
-            for group in grouped(checks):
-                write_group(group, writer)
+            write_groups(list(grouped(checks)), writer)
 
 
 def write_advice(report: Report, writer: Writer) -> None:
@@ -156,15 +157,31 @@ def write_advice(report: Report, writer: Writer) -> None:
     if checks:
         writer.line()
         writer.line("Advice (no points)", "bold")
-        for group in grouped(checks):
-            write_group(group, writer)
+        for problem in dict.fromkeys(check.problem for check in checks):
+            of_problem = grouped(check for check in checks if check.problem == problem)
+            write_groups(list(of_problem), writer)
 
 
-def write_group(group: Group, writer: Writer) -> None:
-    """The requirements of some checks, what was found, and how to run one of them alone."""
+def write_groups(groups: list[Group], writer: Writer) -> None:
+    """What failed in one problem: the first of it in full, then the requirements alone."""
+    for group in groups[:MAX_TOLD]:
+        write_requirements(group, writer, "bold")
+        write_facts(group, writer)
+    for group in groups[MAX_TOLD:]:
+        write_requirements(group, writer)
+    if len(groups) > MAX_TOLD:
+        writer.line("    (what was found here is in the report)", "dim")
+
+
+def write_requirements(group: Group, writer: Writer, style: str = "") -> None:
+    """What each check of a group asks for."""
     for check in group.checks:
         corner = " (edge)" if check.tier is Tier.EDGE else ""
-        writer.marked(group.verdict.value, 2, check.requirement + corner)
+        writer.marked(group.verdict.value, 2, check.requirement + corner, style)
+
+
+def write_facts(group: Group, writer: Writer) -> None:
+    """What was found, and how to run one of the checks alone."""
     if group.verdict is Verdict.NOT_JUDGED:
         writer.line("    Not judged:", STYLES["not judged"])
     writer.paragraph(group.message, 4, MAX_LINES)
@@ -184,7 +201,7 @@ def grouped(checks: Iterable[CheckResult]) -> Iterator[Group]:
 def common_reason(report: Report) -> str:
     """What is said of every check alike, if one thing is."""
     said = {(check.verdict, check.message) for check in report.checks}
-    if len(said) != 1 or len(report.checks) < 2:
+    if len(said) != 1 or len(report.problems) < 2:
         return ""
     verdict, message = said.pop()
     return "" if verdict is Verdict.PASSED else message
@@ -213,20 +230,21 @@ def write_total(report: Report, surroundings: Surroundings, writer: Writer) -> N
     counts = [check for check in report.checks if check.tier is not Tier.ADVICE]
     open_checks = sum(check.verdict is Verdict.NOT_JUDGED for check in counts)
     writer.line()
-    writer.line(f"Total      {total_line(report)}", "bold")
+    writer.line(f"Total       {total_line(report)}", "bold")
     if open_checks:
         writer.line(
-            f"           incomplete: {open_checks} of {len(counts)} checks were not judged",
+            f"            incomplete: {open_checks} of {len(counts)} checks were not judged",
             STYLES["not judged"],
         )
     for name, value in (
+        ("Submission", f"{report.submission.name} (sha256 {report.submission.sha256[:12]})"),
         ("Seed", str(report.seed)),
         ("Repeat", surroundings.repeat),
         ("Isolation", report.isolation.level),
         ("Report", surroundings.saved),
         ("Time", f"{report.duration_seconds:.1f} s"),
     ):
-        writer.line(f"{name:<11}{value}")
+        writer.line(f"{name:<12}{value}")
 
 
 def total_line(report: Report) -> str:
