@@ -3,6 +3,7 @@
 Lines are wrapped here, not by the terminal, so that the same report gives the same text.
 """
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ MAX_LINES = 12
 MAX_NOTES = 12
 # Of the groups of checks that failed in one problem, this many are told in full.
 MAX_TOLD = 3
+# An index or another short list stays on one line.
+SHORT_LIST = re.compile(r"\[[^\[\]]{1,40}\]")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 MIN_WIDTH, MAX_WIDTH = 50, 110
 NAME_WIDTH = 30
 
@@ -85,7 +89,9 @@ class Writer:
         """A line cut to the width; what continues it keeps its own indentation."""
         own = len(text) - len(text.lstrip(" "))
         pad = " " * min(indent + own, self.width // 2)
-        return textwrap.wrap(text.strip(), self.width, initial_indent=pad, subsequent_indent=pad)
+        unbroken = SHORT_LIST.sub(lambda found: found[0].replace(" ", NO_BREAK), text.strip())
+        lines = textwrap.wrap(unbroken, self.width, initial_indent=pad, subsequent_indent=pad)
+        return [line.replace(NO_BREAK, " ") for line in lines]
 
     def text(self) -> Text:
         """All lines."""
@@ -163,13 +169,18 @@ def write_advice(report: Report, writer: Writer) -> None:
 
 
 def write_groups(groups: list[Group], writer: Writer) -> None:
-    """What failed in one problem: the first of it in full, then the requirements alone."""
-    for group in groups[:MAX_TOLD]:
+    """What failed in one problem: the first of it in full, then the requirements alone.
+
+    Corners are told in full only where nothing else is: they mostly fail for the same reason.
+    """
+    told = [group for group in groups if group.checks[0].tier is groups[0].checks[0].tier]
+    told = told[:MAX_TOLD]
+    for group in told:
         write_requirements(group, writer, "bold")
         write_facts(group, writer)
-    for group in groups[MAX_TOLD:]:
+    for group in groups[len(told) :]:
         write_requirements(group, writer)
-    if len(groups) > MAX_TOLD:
+    if len(groups) > len(told):
         writer.line("    (what was found here is in the report)", "dim")
 
 
@@ -185,8 +196,11 @@ def write_facts(group: Group, writer: Writer) -> None:
     if group.verdict is Verdict.NOT_JUDGED:
         writer.line("    Not judged:", STYLES["not judged"])
     writer.paragraph(group.message, 4, MAX_LINES)
-    alone = "Run it alone" if len(group.checks) == 1 else "Run the first alone"
-    writer.line(f"    {alone}: uv run pytest {group.checks[0].id}", "dim")
+    alone = "Run it alone:" if len(group.checks) == 1 else "Run the first alone:"
+    command = f"uv run pytest {group.checks[0].id}"
+    fits = len(f"    {alone} {command}") <= writer.width
+    for line in [f"{alone} {command}"] if fits else [alone, command]:
+        writer.line(f"    {line}", "dim")
 
 
 def grouped(checks: Iterable[CheckResult]) -> Iterator[Group]:
