@@ -168,8 +168,8 @@ class Closure:
     def descend(self, folder: PurePosixPath, parts: tuple[str, ...]) -> None:
         """Take the module or package that a name starting in this folder stands for.
 
-        Of a package that holds the adapters or is a mere folder, only the part that is named is
-        taken: beside it may lie anything.
+        Of a package that holds the adapters, and of a mere folder of packages, only the part that
+        is named is taken: beside it may lie anything.
         """
         if not parts or not self.holds(folder, parts[0]):
             return
@@ -180,8 +180,8 @@ class Closure:
         ):
             self.take(module)
             return
-        named = len(parts) > 1 and self.holds(package, parts[1])
-        if package not in self.adapters.parents and not (self.is_namespace(package) and named):
+        leads_on = self.is_namespace(package) and package.joinpath(*parts[1:2]) in self.folders
+        if package not in self.adapters.parents and not (leads_on and len(parts) > 1):
             self.take_tree(package)
             return
         if package / INIT in self.source.sizes:
