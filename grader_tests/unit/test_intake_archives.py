@@ -1,0 +1,136 @@
+"""Hostile archives cost a sentence, never a traceback, and nothing leaves the staging folder."""
+
+import contextlib
+import random
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cs336_grader.intake import NothingToGradeError, sources, stage
+from cs336_grader.records import CouldNotJudgeError, Staged
+from grader_tests.unit.submissions import NAMES, PACKAGE, STUBS, pack
+
+Archive = zipfile.ZipFile
+
+
+def staged(path: Path, tmp_path: Path) -> Staged:
+    """Stage an archive."""
+    into = tmp_path / "staged"
+    into.mkdir(exist_ok=True)
+    return stage(path, NAMES, into, package=PACKAGE)
+
+
+def archive(tmp_path: Path, spoil: Callable[[Archive], None]) -> Path:
+    """Write an archive that holds adapters, and whatever `spoil` adds."""
+    path = tmp_path / "submission.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("tests/adapters.py", STUBS)
+        spoil(opened)
+    return path
+
+
+def member(name: str, mode: int = stat.S_IFREG | 0o644) -> zipfile.ZipInfo:
+    """A member of this name and kind."""
+    info = zipfile.ZipInfo(name)
+    info.external_attr = mode << 16
+    return info
+
+
+SKIPPED: dict[str, tuple[zipfile.ZipInfo, str]] = {
+    "parent": (member("tests/../../evil.py"), "points out of the archive"),
+    "absolute": (member("/tmp/evil.py"), "points out of the archive"),  # noqa: S108
+    "drive": (member("C:/evil.py"), "points out of the archive"),
+    "backslash": (member("tests\\evil.py"), "points out of the archive"),
+    "link": (member("tests/evil.py", stat.S_IFLNK | 0o777), "links are not followed"),
+    "device": (member("tests/evil.py", stat.S_IFCHR | 0o666), "not a regular file"),
+    "pipe": (member("tests/evil.py", stat.S_IFIFO | 0o666), "not a regular file"),
+    "deep": (member("tests/" + "d/" * 40 + "evil.py"), "lies too deep"),
+    "long": (member("tests/" + "evil" * 60 + ".py"), "the name is too long"),
+    "file and folder": (member("tests"), "both a file and a folder"),
+}
+
+
+@pytest.mark.parametrize("kind", SKIPPED)
+def test_a_strange_member_is_skipped(tmp_path: Path, kind: str) -> None:
+    """What is no regular file within the archive is left out with a note."""
+    info, reason = SKIPPED[kind]
+    found = staged(archive(tmp_path, lambda opened: opened.writestr(info, "1")), tmp_path)
+    assert reason in found.notes[0]
+    files = {path.name for path in tmp_path.rglob("*.py")}
+    assert files == {"adapters.py", "__init__.py"}
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    """A member that unpacks to hundreds of times its size is left out."""
+    path = archive(tmp_path, lambda opened: opened.writestr("tests/zeros.py", b"\0" * 2**24))
+    found = staged(path, tmp_path)
+    assert "unpacks to hundreds of times its size" in found.notes[0]
+
+
+def test_a_member_listed_twice_is_refused(tmp_path: Path) -> None:
+    """Which of two members of one name counts is not guessed."""
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = archive(tmp_path, lambda opened: opened.writestr("tests/adapters.py", STUBS))
+    with pytest.raises(CouldNotJudgeError, match=r"holds tests/adapters\.py twice"):
+        staged(path, tmp_path)
+
+
+def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
+    """A password is asked for by nobody."""
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS})
+    content = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + offset] |= 1
+    path.write_bytes(content)
+    with pytest.raises(CouldNotJudgeError, match="is encrypted"):
+        staged(path, tmp_path)
+
+
+def test_a_member_larger_than_it_says_is_refused(tmp_path: Path) -> None:
+    """A size in the list of members is no promise."""
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS * 100})
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\x01\x02") + 24
+    content[at : at + 4] = struct.pack("<I", 10)
+    path.write_bytes(content)
+    with pytest.raises(CouldNotJudgeError, match="cannot be unpacked"):
+        staged(path, tmp_path)
+
+
+def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A submission of countless files is not gone through, whether folder or archive."""
+    monkeypatch.setattr(sources, "MAX_FILES", 5)
+    files: dict[str, str | bytes] = {f"{number}.txt": "" for number in range(6)}
+    path = pack(tmp_path / "submission.zip", files)
+    with pytest.raises(CouldNotJudgeError, match="more than 5 files"):
+        staged(path, tmp_path)
+    with zipfile.ZipFile(path) as opened:
+        opened.extractall(tmp_path / "folder")
+    with pytest.raises(CouldNotJudgeError, match="more than 5 files"):
+        staged(tmp_path / "folder", tmp_path)
+
+
+def test_an_environment_in_an_archive_is_left_out(tmp_path: Path) -> None:
+    """A virtual environment's adapters are nobody's."""
+    path = pack(
+        tmp_path / "submission.zip",
+        {"env/pyvenv.cfg": "", "env/lib/adapters.py": STUBS, "tests/adapters.py": STUBS},
+    )
+    assert staged(path, tmp_path).notes == ()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_archive_never_ends_in_a_traceback(tmp_path: Path, seed: int) -> None:
+    """Whatever bytes are changed or missing, staging succeeds or says why not."""
+    draw = random.Random(seed)  # noqa: S311
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS, "x/y.py": "1" * 99})
+    content = bytearray(path.read_bytes())
+    for _ in range(draw.randint(1, 12)):
+        content[draw.randrange(len(content))] = draw.randrange(256)
+    path.write_bytes(content[: draw.choice([len(content), draw.randrange(len(content))])])
+    with contextlib.suppress(CouldNotJudgeError, NothingToGradeError):
+        staged(path, tmp_path)

@@ -1,0 +1,121 @@
+"""The rubric is the denominator: what is not known to be right earns nothing."""
+
+import math
+from collections.abc import Iterable
+
+import pytest
+
+from cs336_grader.judging import scoring
+from cs336_grader.records import CheckResult, Outcome, ProblemResult, Verdict
+from cs336_grader.rubric import load_assignment
+from grader_tests.unit.test_rubric import TINY
+
+ASSIGNMENT = load_assignment(TINY)
+EVERYTHING = tuple(ASSIGNMENT.checks)
+AVERAGE = "moving_average"
+
+
+def outcomes(passed: Iterable[str], other: Verdict = Verdict.FAILED) -> dict[str, Outcome]:
+    """An outcome for each check; those not named have another verdict."""
+    passing = set(passed)
+    return {
+        name: Outcome(name, Verdict.PASSED if name in passing else other, "", 0.1)
+        for name in EVERYTHING
+    }
+
+
+def checks(found: dict[str, Outcome]) -> dict[str, CheckResult]:
+    """The results of all checks by name."""
+    results = scoring.check_results(ASSIGNMENT, ASSIGNMENT.rubric.problems, found, "absent")
+    return {result.id.partition("::")[2]: result for result in results}
+
+
+def problem(name: str, found: dict[str, Outcome]) -> ProblemResult:
+    """The result of one problem."""
+    results = scoring.check_results(ASSIGNMENT, [name], found, "absent")
+    return scoring.problem_results(ASSIGNMENT, [name], results)[0]
+
+
+def test_all_passed_is_full_marks() -> None:
+    """Nothing is lost to rounding."""
+    for name, points in ((AVERAGE, 4.0), ("count_words", 3.0), ("running_totals", 2.0)):
+        result = problem(name, outcomes(EVERYTHING))
+        assert (result.score, result.max_score, result.verdict) == (points, points, Verdict.PASSED)
+
+
+def test_nothing_passed_is_zero() -> None:
+    """No point is given away."""
+    result = problem(AVERAGE, outcomes([]))
+    assert (result.score, result.verdict) == (0.0, Verdict.FAILED)
+
+
+SCORES = {
+    # 80 % for the core in two parts, 20 % for the edge as far as the core was earned.
+    ("test_moving_average", "test_moving_average_of_a_constant"): 3.2,
+    ("test_moving_average",): 1.6,
+    ("test_moving_average", "test_moving_average_of_too_few"): 2.0,
+    ("test_moving_average_of_too_few",): 0.0,
+    ("test_moving_average_keeps_its_argument",): 0.0,
+}
+
+
+@pytest.mark.parametrize("passed", SCORES)
+def test_parts_and_edge(passed: tuple[str, ...]) -> None:
+    """Parts of the core count alike; the edge counts only as far as the core was earned."""
+    assert problem(AVERAGE, outcomes(passed)).score == pytest.approx(SCORES[passed])
+
+
+def test_each_edge_check_is_an_equal_piece() -> None:
+    """One of two edge checks is worth half of the edge's share."""
+    found = outcomes(["test_count_words", "test_count_words_of_nothing"])
+    assert problem("count_words", found).score == pytest.approx(2.7)
+
+
+def test_advice_changes_no_verdict() -> None:
+    """A problem passes without its advice."""
+    found = outcomes(set(EVERYTHING) - {"test_moving_average_keeps_its_argument"})
+    result = problem(AVERAGE, found)
+    assert (result.score, result.verdict) == (4.0, Verdict.PASSED)
+
+
+def test_not_judged_is_neither_zero_nor_full() -> None:
+    """A check that counts and has no verdict leaves its problem without one."""
+    found = outcomes(set(EVERYTHING) - {"test_moving_average_of_too_few"}, Verdict.NOT_JUDGED)
+    result = problem(AVERAGE, found)
+    assert (result.score, result.verdict) == (3.2, Verdict.NOT_JUDGED)
+
+
+def test_absent_outcomes_say_why() -> None:
+    """A check nothing is known of is not judged, with the reason given."""
+    result = checks({})["test_count_words"]
+    assert (result.verdict, result.message) == (Verdict.NOT_JUDGED, "absent")
+
+
+def test_outcomes_of_other_checks_count_nothing() -> None:
+    """The suite cannot add to the denominator, nor to the score."""
+    found = outcomes([]) | {"test_bonus": Outcome("test_bonus", Verdict.PASSED, "", 0.0)}
+    assert set(checks(found)) == set(EVERYTHING)
+
+
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, -1.0])
+def test_durations_are_finite(seconds: float) -> None:
+    """No number in the report is strange."""
+    name = "test_count_words"
+    found = {name: Outcome(name, Verdict.PASSED, "", seconds)}
+    assert checks(found)[name].duration_seconds == 0.0
+
+
+def test_messages_are_plain_and_capped() -> None:
+    """What a student wrote is cleaned and cut, and the requirement is not said twice."""
+    name = "test_count_words"
+    requirement = ASSIGNMENT.checks[name].requirement
+    found = {name: Outcome(name, Verdict.FAILED, f"{requirement}\n\x1b[31m{'x' * 10_000}", 0.1)}
+    message = checks(found)[name].message
+    assert message.startswith("xxx")
+    assert message.endswith("…")
+    assert len(message) <= scoring.MAX_MESSAGE
+
+
+def test_the_total_is_exact() -> None:
+    """Ten tenths are one."""
+    assert scoring.total([0.1] * 10) == 1.0
