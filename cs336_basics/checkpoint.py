@@ -1,5 +1,6 @@
 """Saving a training run and taking it up again."""
 
+import io
 import os
 import pickle
 from collections.abc import Mapping
@@ -9,12 +10,15 @@ from typing import IO, Any
 import torch
 from torch import Tensor, nn
 
+# BytesIO by its own name, because at run time it is no IO: it has neither name nor mode.
+PathOrFile = str | os.PathLike[str] | IO[bytes] | io.BytesIO
+
 
 def save_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     iteration: int,
-    out: str | os.PathLike[str] | IO[bytes],
+    out: PathOrFile,
 ) -> None:
     """Write model, optimizer and iteration to a path or a binary file object.
 
@@ -43,7 +47,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    src: str | os.PathLike[str] | IO[bytes],
+    src: PathOrFile,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
 ) -> int:
@@ -66,7 +70,7 @@ def load_checkpoint(
     return iteration
 
 
-def read_checkpoint(src: str | os.PathLike[str] | IO[bytes]) -> dict[str, Any]:
+def read_checkpoint(src: PathOrFile) -> dict[str, Any]:
     """Read a checkpoint, taking nothing from it that could execute."""
     name = f"'{os.fspath(src)}'" if isinstance(src, str | os.PathLike) else "the file object"
     try:

@@ -125,9 +125,10 @@ class Tokenizer:
         return ids
 
     def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
-        """The ids that encode gives for all the texts joined, each as soon as it is certain.
+        """The ids that encode gives for all the texts joined, wherever they are cut.
 
-        Holds one text and the pre-token at its end that is not finished.
+        Reads one text at a time and holds back no more than its last pre-token, which may grow,
+        and what may become a special token.
         """
         pieces: list[str] = []
         held = wanted = 0

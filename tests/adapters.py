@@ -7,6 +7,7 @@ order must stay; import what you like and add what you need.
 `...` in a shape stands for any number of leading axes, also for none.
 """
 
+import io
 import os
 from collections.abc import Iterable
 from typing import IO, Any
@@ -44,17 +45,7 @@ def run_linear(
     weights: Float[Tensor, " d_out d_in"],
     in_features: Float[Tensor, " ... d_in"],
 ) -> Float[Tensor, " ... d_out"]:
-    """Apply your linear layer, which has no bias.
-
-    Args:
-        d_in: Size of the last axis of the input.
-        d_out: Size of the last axis of the output.
-        weights: The layer's weight.
-        in_features: The input.
-
-    Returns:
-        The input with its last axis mapped to d_out.
-    """
+    """Map the last axis with your linear layer, which has no bias."""
     linear = Linear(d_in, d_out, weights.device, weights.dtype)
     linear.load_state_dict({"weight": weights})
     output: Tensor = linear(in_features)
@@ -67,17 +58,7 @@ def run_embedding(
     weights: Float[Tensor, " vocab_size d_model"],
     token_ids: Int[Tensor, " ..."],
 ) -> Float[Tensor, " ... d_model"]:
-    """Look up token ids in your embedding.
-
-    Args:
-        vocab_size: Number of tokens, and of rows of the weights.
-        d_model: Size of each vector.
-        weights: One vector for each token.
-        token_ids: Ids in any shape, of any integer type.
-
-    Returns:
-        The vector of each id, in an axis after those of the ids.
-    """
+    """Look up the vector of each token id; ids come in any shape and integer type."""
     embedding = Embedding(vocab_size, d_model, weights.device, weights.dtype)
     embedding.load_state_dict({"weight": weights})
     output: Tensor = embedding(token_ids)
@@ -92,19 +73,7 @@ def run_swiglu(  # noqa: PLR0917 - published parameters
     w3_weight: Float[Tensor, " d_ff d_model"],
     in_features: Float[Tensor, " ... d_model"],
 ) -> Float[Tensor, " ... d_model"]:
-    """Apply your SwiGLU feed-forward network.
-
-    Args:
-        d_model: Size of the last axis of input and output.
-        d_ff: Size of the layer between them.
-        w1_weight: Weight of the gate, which goes through SiLU.
-        w2_weight: Weight that maps back to d_model.
-        w3_weight: Weight of what the gate is multiplied with.
-        in_features: The input.
-
-    Returns:
-        The output, in the shape of the input.
-    """
+    """Apply your SwiGLU: w1 makes the gate, w3 what it is multiplied with, w2 maps back."""
     swiglu = SwiGLU(d_model, d_ff, w1_weight.device, w1_weight.dtype)
     swiglu.load_state_dict({"w1.weight": w1_weight, "w2.weight": w2_weight, "w3.weight": w3_weight})
     output: Tensor = swiglu(in_features)
@@ -117,16 +86,10 @@ def run_scaled_dot_product_attention(
     V: Float[Tensor, " ... keys d_v"],
     mask: Bool[Tensor, " ... queries keys"] | None = None,
 ) -> Float[Tensor, " ... queries d_v"]:
-    """Apply your scaled dot-product attention.
+    """Give each query the mean of the values, weighted by its attention.
 
-    Args:
-        Q: Queries.
-        K: Keys.
-        V: Values; their size may differ from that of the keys.
-        mask: True where a query may attend to a key. Without a mask, each may attend to all.
-
-    Returns:
-        For each query, the mean of the values weighted by its attention.
+    The mask is True where a query may attend to a key; without one, each may attend to all.
+    d_v may differ from d_k.
     """
     return scaled_dot_product_attention(Q, K, V, mask)
 
@@ -142,17 +105,8 @@ def run_multihead_self_attention(  # noqa: PLR0917 - published parameters
 ) -> Float[Tensor, " ... sequence_length d_model"]:
     """Apply your causal multi-head self-attention, without RoPE.
 
-    Args:
-        d_model: Size of the last axis of input and output.
-        num_heads: Number of heads; each has d_model / num_heads features.
-        q_proj_weight: Weight of the queries of all heads: the first rows are the first head's.
-        k_proj_weight: Weight of the keys, in the same order.
-        v_proj_weight: Weight of the values, in the same order.
-        o_proj_weight: Weight of the output; its columns are in the order of the heads.
-        in_features: The input.
-
-    Returns:
-        The output, in the shape of the input. Position i depends on the positions up to i only.
+    Rows of the query, key and value weights are in the order of the heads: the first
+    d_model / num_heads are the first head's. Position i sees the positions up to i only.
     """
     attention = CausalMultiHeadSelfAttention(
         d_model, num_heads, device=q_proj_weight.device, dtype=q_proj_weight.dtype
@@ -181,23 +135,10 @@ def run_multihead_self_attention_with_rope(  # noqa: PLR0917 - published paramet
     in_features: Float[Tensor, " ... sequence_length d_model"],
     token_positions: Int[Tensor, " ... sequence_length"] | None = None,
 ) -> Float[Tensor, " ... sequence_length d_model"]:
-    """Apply your causal multi-head self-attention with RoPE on the queries and keys of each head.
+    """Apply your causal multi-head self-attention, with RoPE on each head's queries and keys.
 
-    Args:
-        d_model: Size of the last axis of input and output.
-        num_heads: Number of heads; each has d_model / num_heads features.
-        max_seq_len: Positions are smaller than this.
-        theta: RoPE's Θ.
-        q_proj_weight: Weight of the queries of all heads: the first rows are the first head's.
-        k_proj_weight: Weight of the keys, in the same order.
-        v_proj_weight: Weight of the values, in the same order.
-        o_proj_weight: Weight of the output; its columns are in the order of the heads.
-        in_features: The input.
-        token_positions: The position of each token, for all sequences alike or for each its own;
-            0, 1, 2, … when not given. The mask does not depend on it.
-
-    Returns:
-        The output, in the shape of the input.
+    Positions, all smaller than max_seq_len, may be one row for all sequences or one for each;
+    not given, they are 0, 1, 2, … The causal mask does not depend on them.
     """
     device, dtype = q_proj_weight.device, q_proj_weight.dtype
     rope = RotaryPositionalEmbedding(theta, d_model // num_heads, max_seq_len, device)
@@ -221,17 +162,9 @@ def run_rope(
     in_query_or_key: Float[Tensor, " ... sequence_length d_k"],
     token_positions: Int[Tensor, " ... sequence_length"],
 ) -> Float[Tensor, " ... sequence_length d_k"]:
-    """Apply your rotary position embedding.
+    """Turn each pair of neighbouring features by the angle of its position.
 
-    Args:
-        d_k: Size of a query or key.
-        theta: RoPE's Θ.
-        max_seq_len: Positions are smaller than this.
-        in_query_or_key: Queries or keys.
-        token_positions: The position of each, for all rows alike or for each its own.
-
-    Returns:
-        The queries or keys, each pair of neighbouring features turned by its angle.
+    Positions, all smaller than max_seq_len, may be one row for all or one for each.
     """
     rope = RotaryPositionalEmbedding(theta, d_k, max_seq_len, in_query_or_key.device)
     output: Tensor = rope(in_query_or_key, token_positions)
@@ -247,25 +180,13 @@ def run_transformer_block(  # noqa: PLR0917 - published parameters
     weights: dict[str, Tensor],
     in_features: Float[Tensor, " batch sequence_length d_model"],
 ) -> Float[Tensor, " batch sequence_length d_model"]:
-    """Apply your pre-norm Transformer block, with RoPE.
+    """Apply your pre-norm Transformer block, with RoPE, to positions 0, 1, 2, …
 
-    Args:
-        d_model: Size of the last axis of input and output.
-        num_heads: Number of heads.
-        d_ff: Size of the layer inside the feed-forward network.
-        max_seq_len: Positions are smaller than this.
-        theta: RoPE's Θ.
-        weights: Weights by name, each (d_out, d_in) and rows in the order of the heads:
-            `attn.q_proj.weight`, `attn.k_proj.weight`, `attn.v_proj.weight` and
-            `attn.output_proj.weight`, (d_model, d_model);
-            `ln1.weight`, (d_model,), the norm before attention;
-            `ffn.w1.weight`, (d_ff, d_model), `ffn.w2.weight`, (d_model, d_ff), and
-            `ffn.w3.weight`, (d_ff, d_model);
-            `ln2.weight`, (d_model,), the norm before the feed-forward network.
-        in_features: The input.
-
-    Returns:
-        The output, in the shape of the input.
+    Names and shapes of the weights, each (d_out, d_in) and rows in the order of the heads:
+        attn.{q_proj,k_proj,v_proj,output_proj}.weight  (d_model, d_model)
+        ln1.weight, ln2.weight                          (d_model,), before attention, before FFN
+        ffn.w1.weight, ffn.w3.weight                    (d_ff, d_model)
+        ffn.w2.weight                                   (d_model, d_ff)
     """
     device, dtype = weights["ln1.weight"].device, weights["ln1.weight"].dtype
     rope = RotaryPositionalEmbedding(theta, d_model // num_heads, max_seq_len, device)
@@ -286,23 +207,13 @@ def run_transformer_lm(  # noqa: PLR0917 - published parameters
     weights: dict[str, Tensor],
     in_indices: Int[Tensor, " batch_size sequence_length"],
 ) -> Float[Tensor, " batch_size sequence_length vocab_size"]:
-    """Apply your Transformer language model.
+    """Give the logits, not yet through softmax, of the token after each position.
 
-    Args:
-        vocab_size: Number of tokens.
-        context_length: The longest sequence.
-        d_model: Size of the vectors between the parts.
-        num_layers: Number of blocks.
-        num_heads: Number of heads of each block.
-        d_ff: Size of the layer inside each feed-forward network.
-        rope_theta: RoPE's Θ.
-        weights: Weights by name: `token_embeddings.weight`, (vocab_size, d_model); those of block i
-            as in run_transformer_block, with `layers.{i}.` before; `ln_final.weight`, (d_model,);
-            `lm_head.weight`, (vocab_size, d_model).
-        in_indices: Token ids; the sequence may be shorter than the context.
-
-    Returns:
-        For each position, the logits (not yet through softmax) of the token after it.
+    The sequence may be shorter than the context. Names and shapes of the weights:
+        token_embeddings.weight  (vocab_size, d_model)
+        layers.{i}.…             those of run_transformer_block, for each block
+        ln_final.weight          (d_model,)
+        lm_head.weight           (vocab_size, d_model)
     """
     language_model = TransformerLM(
         vocab_size=vocab_size,
@@ -326,16 +237,9 @@ def run_rmsnorm(
     weights: Float[Tensor, " d_model"],
     in_features: Float[Tensor, " ... d_model"],
 ) -> Float[Tensor, " ... d_model"]:
-    """Apply your RMSNorm.
+    """Normalise the last axis with your RMSNorm; the weights are its gain.
 
-    Args:
-        d_model: Size of the last axis, which is normalised.
-        eps: What is added to the mean of the squares.
-        weights: The gain.
-        in_features: The input, which may be in half precision.
-
-    Returns:
-        The output, in the shape and type of the input.
+    The input may be in half precision, and the output has its type.
     """
     rmsnorm = RMSNorm(d_model, eps, weights.device, weights.dtype)
     rmsnorm.load_state_dict({"weight": weights})
@@ -344,14 +248,7 @@ def run_rmsnorm(
 
 
 def run_silu(in_features: Float[Tensor, " ..."]) -> Float[Tensor, " ..."]:
-    """Apply your SiLU to each element.
-
-    Args:
-        in_features: The input, in any shape.
-
-    Returns:
-        The output, in the shape of the input.
-    """
+    """Apply your SiLU to each element."""
     return silu(in_features)
 
 
@@ -361,66 +258,42 @@ def run_get_batch(
     context_length: int,
     device: str,
 ) -> tuple[Int[Tensor, " batch_size context_length"], Int[Tensor, " batch_size context_length"]]:
-    """Draw a batch of sequences from a long row of token ids.
+    """Draw sequences that start anywhere in the dataset, and the same one token later.
 
-    Args:
-        dataset: Token ids of any integer type; may be a memory-mapped file.
-        batch_size: Number of sequences.
-        context_length: Number of tokens of each.
-        device: Where the tensors are to be, for instance `cpu` or `cuda:0`.
-
-    Returns:
-        Two int64 tensors: sequences that start anywhere in the dataset, each start as likely as
-        any other, and the same sequences one token later.
+    Each start is as likely as any other. The dataset holds any integer type and may be a
+    memory-mapped file; return two int64 tensors on the device, `cpu` or `cuda:0` for instance.
     """
     return get_batch(dataset, batch_size, context_length, device)
 
 
 def run_softmax(in_features: Float[Tensor, " ..."], dim: int) -> Float[Tensor, " ..."]:
-    """Apply your softmax.
-
-    Args:
-        in_features: The input, in any shape and with elements of any size.
-        dim: The axis along which the output sums to 1.
-
-    Returns:
-        The output, in the shape of the input.
-    """
+    """Apply your softmax along one axis; elements may have any size."""
     return softmax(in_features, dim)
 
 
 def run_cross_entropy(
     inputs: Float[Tensor, " ... vocab_size"], targets: Int[Tensor, " ..."]
 ) -> Float[Tensor, ""]:
-    """Compute your cross-entropy loss.
+    """Give the mean loss over all leading axes, as a tensor with a gradient.
 
-    Args:
-        inputs: Logits, of any size.
-        targets: For each row of logits, the index of the right one.
-
-    Returns:
-        The mean loss over all leading axes, through which gradients flow.
+    The inputs are logits of any size, the targets the index of the right one in each row.
     """
     return cross_entropy(inputs, targets)
 
 
 def run_gradient_clipping(parameters: Iterable[nn.Parameter], max_l2_norm: float) -> None:
-    """Clip the gradients of the parameters in place.
+    """Clip the gradients in place by the norm of all of them together.
 
-    Args:
-        parameters: The parameters. Some may have no gradient, and the iterable may be one that can
-            be walked only once, such as `model.parameters()`.
-        max_l2_norm: The largest norm that all gradients together may have.
+    Some parameters may have no gradient, and the iterable may be one that can be walked only
+    once, such as `model.parameters()`.
     """
     clip_gradients(parameters, max_l2_norm)
 
 
 def get_adamw_cls() -> type[torch.optim.Optimizer]:
-    """Hand out your AdamW.
+    """Return your AdamW: the class, not an instance.
 
-    Returns:
-        The class, not an instance. The checks call it with parameters or parameter groups and the
-        keywords `lr`, `betas`, `eps` and `weight_decay`.
+    The checks give it parameters or parameter groups and lr, betas, eps and weight_decay.
     """
     return AdamW
 
@@ -432,17 +305,9 @@ def run_get_lr_cosine_schedule(
     warmup_iters: int,
     cosine_cycle_iters: int,
 ) -> float:
-    """Compute the learning rate of one iteration.
+    """Give the learning rate of iteration `it`.
 
-    Args:
-        it: The iteration.
-        max_learning_rate: The rate at the end of the warm-up.
-        min_learning_rate: The rate from the end of the cosine on.
-        warmup_iters: The iteration at which the warm-up ends.
-        cosine_cycle_iters: The iteration at which the cosine ends, counted from 0 as well.
-
-    Returns:
-        The learning rate.
+    warmup_iters and cosine_cycle_iters are the iterations at which warm-up and cosine end.
     """
     return get_lr_cosine_schedule(
         it, max_learning_rate, min_learning_rate, warmup_iters, cosine_cycle_iters
@@ -453,33 +318,20 @@ def run_save_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     iteration: int,
-    out: str | os.PathLike[str] | IO[bytes],
+    out: str | os.PathLike[str] | IO[bytes] | io.BytesIO,
 ) -> None:
-    """Save a training run.
-
-    Args:
-        model: The model.
-        optimizer: Its optimizer.
-        iteration: How many iterations are done.
-        out: A path or a file object opened for writing bytes.
-    """
+    """Save a training run to a path or to a file object opened for writing bytes."""
     save_checkpoint(model, optimizer, iteration, out)
 
 
 def run_load_checkpoint(
-    src: str | os.PathLike[str] | IO[bytes],
+    src: str | os.PathLike[str] | IO[bytes] | io.BytesIO,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
 ) -> int:
-    """Restore a training run, so that it goes on as if it had never stopped.
+    """Restore what run_save_checkpoint wrote and return the iteration.
 
-    Args:
-        src: What run_save_checkpoint wrote: a path or a file object opened for reading bytes.
-        model: A model like the saved one; gets the saved weights.
-        optimizer: An optimizer like the saved one; gets the saved state.
-
-    Returns:
-        The saved iteration.
+    Training goes on with model and optimizer as if it had never stopped.
     """
     return load_checkpoint(src, model, optimizer)
 
@@ -489,17 +341,10 @@ def get_tokenizer(
     merges: list[tuple[bytes, bytes]],
     special_tokens: list[str] | None = None,
 ) -> Any:
-    """Build your tokenizer.
+    """Return your tokenizer: an object with the methods encode, encode_iterable and decode.
 
-    Args:
-        vocab: The bytes of each token id.
-        merges: Pairs of tokens in order of creation.
-        special_tokens: Texts that are never divided. Those that the vocabulary lacks are added to
-            the tokenizer's own, with new ids.
-
-    Returns:
-        An object with `encode(text) -> list[int]`, `encode_iterable(texts) -> Iterator[int]` and
-        `decode(ids) -> str`.
+    The merges are in order of creation. Special tokens are never divided; those that the
+    vocabulary lacks are appended to the tokenizer's own.
     """
     return Tokenizer(vocab, merges, special_tokens)
 
@@ -510,16 +355,9 @@ def run_train_bpe(
     special_tokens: list[str],
     **kwargs: Any,
 ) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
-    """Train a byte-level BPE vocabulary.
+    """Train on a UTF-8 file; return the vocabulary and the merges in order of creation.
 
-    Args:
-        input_path: A UTF-8 text file.
-        vocab_size: The largest size of the vocabulary, special tokens and the 256 bytes included.
-        special_tokens: Texts that become tokens of their own. No merge reaches across them, and
-            what they are made of is not counted.
-        **kwargs: For options of your own. The checks pass none.
-
-    Returns:
-        The vocabulary, from id to bytes, and the merges, pairs of bytes in order of creation.
+    vocab_size counts the special tokens and the 256 bytes. No merge reaches across a special
+    token, and what it is made of is not counted. The checks pass no other options.
     """
     return train_bpe(input_path, vocab_size, special_tokens, **kwargs)
