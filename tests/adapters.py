@@ -180,7 +180,7 @@ def run_transformer_block(  # noqa: PLR0917 - published parameters
     weights: dict[str, Tensor],
     in_features: Float[Tensor, " batch sequence_length d_model"],
 ) -> Float[Tensor, " batch sequence_length d_model"]:
-    """Apply your pre-norm Transformer block, with RoPE, to positions 0, 1, 2, …
+    """Apply your pre-norm Transformer block, with RoPE for positions from 0 on.
 
     Names and shapes of the weights, each (d_out, d_in) and rows in the order of the heads:
         attn.{q_proj,k_proj,v_proj,output_proj}.weight  (d_model, d_model)
