@@ -34,6 +34,11 @@ def gradient(call: Callable[[Tensor], Tensor], x: Tensor, upstream: Tensor) -> T
     return leaf.grad
 
 
+def assert_differs(actual: Tensor, other: Tensor, sentence: str) -> None:
+    """The two are farther apart somewhere than any rounding explains, or the sentence is said."""
+    assert (actual - other).abs().max() > 0.05, sentence
+
+
 def assert_leaves_arguments(
     snapshot: Snapshot, call: Callable[..., Tensor], *arguments: Tensor
 ) -> None:

@@ -25,12 +25,13 @@ def test_softmax(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
 def test_softmax_far_apart(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Subtracts each row's own maximum, so that no row overflows or vanishes."""
     x = draw.normal(4, 5, scale=2.0)
-    x += torch.tensor([[0.0], [-200.0], [1000.0], [-3000.0]])
+    x += torch.tensor([[0.0], [-200.0], [500.0], [-300.0]])
     x[0, 1] = 500.0
     expected = torch.softmax(x, -1)
     y = adapters.run_softmax(x, -1)
     assert is_finite(y), "Your output has NaN or infinity: shift each row by its own maximum."
-    snapshot.assert_close(y, expected)
+    # A number of 500 is known to 3e-5 in float32, and so is the logarithm of a row's sum.
+    snapshot.assert_close(y, expected, atol=1e-3, rtol=1e-3)
 
 
 def test_softmax_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -121,8 +122,8 @@ def test_attention_hidden_keys(adapters: Any, snapshot: Snapshot, draw: Draws) -
     mask = torch.ones(3, 4, 7, dtype=torch.bool)
     mask[..., 4:] = False
     expected = functional.scaled_dot_product_attention(Q, K[:, :4], V[:, :4])
-    # The hidden keys are like queries, and their values a thousand times as large.
-    K[:, 4:], V[:, 4:] = 0.5 * Q[:, :3], 1000.0
+    # The hidden keys have the greatest scores, and the slightest weight on their values shows.
+    K[:, 4:], V[:, 4:] = 2.0 * Q[:, :3], 1e36
     y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
     snapshot.assert_close(y, expected)
 
@@ -147,12 +148,13 @@ def test_attention_shared_mask(adapters: Any, snapshot: Snapshot, draw: Draws) -
 
 
 def test_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Hides keys just as well where all scores that count are very low."""
+    """Hides keys and finds weights just as well for a query whose scores are all very low."""
     Q, K, V = draw_attention(draw, 3)
     mask = draw_mask(draw, 3)
-    # One more feature brings every score down by 300 and changes no weight.
-    Q = torch.cat([Q, torch.full((3, 4, 1), 30.0)], -1)
-    K = torch.cat([K, torch.full((3, 7, 1), -10.0 * 7**0.5)], -1)
+    # One more feature brings the scores of the four queries down by 0 … 300 and changes no weight.
+    offsets = torch.tensor([0.0, 100.0, 200.0, 300.0]).view(4, 1).expand(3, 4, 1)
+    Q = torch.cat([Q, offsets], -1)
+    K = torch.cat([K, torch.full((3, 7, 1), -(7**0.5))], -1)
     expected = functional.scaled_dot_product_attention(Q, K, V, mask)
     y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
     # Scores of 300 are known to 3e-5 in float32.

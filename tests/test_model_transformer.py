@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from .comparison import refusal
 from .draws import Draws
-from .properties import gradient
+from .properties import assert_differs, gradient
 from .snapshots import Snapshot
 
 # Batch, heads, length, head size, d_ff and vocabulary all differ, so that no two can be mistaken.
@@ -94,7 +94,7 @@ def test_transformer_block_scale(adapters: Any, snapshot: Snapshot, draw: Draws)
         added_to_more = block_output(adapters, alone, 8.0 * x) - 8.0 * x
         name = f"what is added where {part} is zero"
         snapshot.assert_close(added_to_more, added, name, atol=1e-3, rtol=1e-3)
-        assert added.abs().max() > 0.01, f"Nothing is added where {part} is zero."
+        assert added.abs().max() > 0.05, f"Nothing is added where {part} is zero."
 
 
 def test_transformer_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -105,7 +105,15 @@ def test_transformer_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws
     changed[:, 3:] = draw.normal(3, LENGTH - 3, D_MODEL, scale=3.0)
     after = block_output(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-5, rtol=1e-5)
-    assert not torch.allclose(after[:, 3:], before[:, 3:], atol=0.1), "The change was not seen."
+    assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
+
+
+def test_transformer_block_epsilon(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Normalizes with an epsilon of 1e-5, which shows in small inputs."""
+    weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL, scale=3e-3)
+    for part in ("output_proj.weight", "w2.weight"):
+        y = block_output(adapters, copy_of(weights, without=(part,)), x)
+        snapshot.assert_match(y, f"output where {part} is zero")
 
 
 def test_transformer_block_sizes(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -141,7 +149,8 @@ def test_transformer_block_arguments(adapters: Any, draw: Draws) -> None:
     """Leaves the weights it is given as they were: no name and no number changes."""
     weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL)
     before = copy_of(weights)
-    adapters.run_transformer_block(D_MODEL, HEADS, D_FF, CONTEXT, 100.0, weights, x)
+    y = adapters.run_transformer_block(D_MODEL, HEADS, D_FF, CONTEXT, 100.0, weights, x)
+    assert isinstance(y, Tensor), "A tensor is expected."
     assert_same_weights(weights, before)
 
 
@@ -168,6 +177,14 @@ def test_transformer_lm_silent_blocks(adapters: Any, snapshot: Snapshot, draw: D
     snapshot.assert_close(lm_logits(adapters, silent, ids), expected)
 
 
+def test_transformer_lm_epsilon(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Normalizes with an epsilon of 1e-5 before the head, which shows in small embeddings."""
+    weights, ids = draw_model(draw, 1), draw.integers(3, LENGTH, high=VOCABULARY)
+    weights["token_embeddings.weight"] *= 3e-3
+    silent = copy_of(weights, without=("output_proj.weight", "w2.weight"))
+    snapshot.assert_match(lm_logits(adapters, silent, ids, layers=1))
+
+
 def test_transformer_lm_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Predicts from the tokens so far alone: later tokens change no earlier logits."""
     weights, ids = draw_model(draw, 3), draw.integers(3, LENGTH, high=VOCABULARY)
@@ -176,7 +193,7 @@ def test_transformer_lm_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -
     changed[:, 3:] = (ids[:, 3:] + 1 + draw.integers(3, 2, high=VOCABULARY - 1)) % VOCABULARY
     after = lm_logits(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-4, rtol=1e-5)
-    assert not torch.allclose(after[:, 3:], before[:, 3:], atol=0.1), "The change was not seen."
+    assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
 
 
 def test_transformer_lm_lengths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -213,7 +230,9 @@ def test_transformer_lm_arguments(adapters: Any, draw: Draws) -> None:
     """Leaves the weights it is given as they were: no name and no number changes."""
     weights, ids = draw_model(draw, 2), draw.integers(3, LENGTH, high=VOCABULARY)
     before = copy_of(weights)
-    adapters.run_transformer_lm(VOCABULARY, CONTEXT, D_MODEL, 2, HEADS, D_FF, 100.0, weights, ids)
+    sizes = (VOCABULARY, CONTEXT, D_MODEL, 2, HEADS, D_FF)
+    logits = adapters.run_transformer_lm(*sizes, 100.0, weights, ids)
+    assert isinstance(logits, Tensor), "A tensor is expected."
     assert_same_weights(weights, before)
 
 
@@ -227,7 +246,8 @@ def test_transformer_lm_int32(adapters: Any, snapshot: Snapshot, draw: Draws) ->
 def test_transformer_lm_too_long(adapters: Any, draw: Draws) -> None:
     """Refuses a sequence longer than the context with an exception."""
     weights, ids = draw_model(draw, 1), draw.integers(3, CONTEXT + 1, high=VOCABULARY)
+    sizes = (VOCABULARY, CONTEXT, D_MODEL, 1, HEADS, D_FF)
     refusal(
-        lambda: lm_logits(adapters, weights, ids, layers=1),
-        f"a sequence of {CONTEXT + 1} tokens where the context is {CONTEXT}",
+        lambda: adapters.run_transformer_lm(*sizes, 100.0, weights, ids),
+        f"A sequence of {CONTEXT + 1} tokens, where the context is {CONTEXT},",
     )
