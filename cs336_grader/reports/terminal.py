@@ -120,6 +120,12 @@ def write_overview(report: Report, writer: Writer) -> None:
     """One line a problem: its points and its mark."""
     for problem in report.problems:
         writer.lines.append(problem_line(problem, writer))
+    if any(check.verdict is not Verdict.PASSED for check in report.checks):
+        legend = zip(writer.marks.values(), ("all", "some", "none", "not judged"), strict=True)
+        writer.line()
+        writer.line("   ".join(f"{mark} {meaning}" for mark, meaning in legend), "dim")
+        explanation = "edge: a corner of the problem, worth a small share of its points"
+        writer.paragraph(explanation, 0, MAX_LINES, "dim")
 
 
 def problem_line(problem: ProblemResult, writer: Writer) -> Text:
@@ -165,6 +171,7 @@ def write_advice(report: Report, writer: Writer) -> None:
         writer.line("Advice (no points)", "bold")
         for problem in dict.fromkeys(check.problem for check in checks):
             of_problem = grouped(check for check in checks if check.problem == problem)
+            writer.line(f"  {problem}")
             write_groups(list(of_problem), writer)
 
 
@@ -193,9 +200,8 @@ def write_requirements(group: Group, writer: Writer, style: str = "") -> None:
 
 def write_facts(group: Group, writer: Writer) -> None:
     """What was found, and how to run one of the checks alone."""
-    if group.verdict is Verdict.NOT_JUDGED:
-        writer.line("    Not judged:", STYLES["not judged"])
-    writer.paragraph(group.message, 4, MAX_LINES)
+    prefix = "Not judged: " if group.verdict is Verdict.NOT_JUDGED else ""
+    writer.paragraph(prefix + group.message, 4, MAX_LINES)
     alone = "Run it alone:" if len(group.checks) == 1 else "Run the first alone:"
     command = f"uv run pytest {group.checks[0].id}"
     fits = len(f"    {alone} {command}") <= writer.width

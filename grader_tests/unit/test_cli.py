@@ -1,0 +1,234 @@
+"""The command line: what it asks for, what it says when something is wrong, how it exits."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from rich.text import Text
+
+from cs336_grader import cli, pipeline
+from cs336_grader.records import CouldNotJudgeError, Outcome, Progress, Verdict
+from grader_tests.unit.submissions import STUBS, write
+from grader_tests.unit.test_rubric import TINY
+
+Outcomes = Callable[..., Iterator[Progress | Outcome]]
+
+
+def halfway(*_: object, checks: tuple[str, ...], **__: object) -> Iterator[Progress | Outcome]:
+    """Pass the first problem's checks and fail the others."""
+    for check in checks:
+        yield Progress(check)
+        verdict = Verdict.PASSED if "average" in check else Verdict.FAILED
+        yield Outcome(check, verdict, "" if verdict is Verdict.PASSED else "Wrong.", 0.1)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run `cs336 grade` on a submission of stubs, judged by a function."""
+    write(tmp_path / "submission", {"tests/adapters.py": STUBS})
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments: str, judge: Outcomes = halfway, path: str = "submission") -> Result:
+        monkeypatch.setattr(pipeline, "outcomes", judge)
+        words = ["grade", path, "--assignment", str(TINY), *arguments]
+        return CliRunner().invoke(cli.main, words, catch_exceptions=False)
+
+    return invoke
+
+
+Run = Callable[..., Result]
+
+
+def report(folder: Path) -> dict[str, object]:
+    """What report.json says."""
+    return dict(json.loads((folder / "report.json").read_text(encoding="utf-8")))
+
+
+def test_the_report_is_printed_and_written(run: Run, tmp_path: Path) -> None:
+    """The terminal says what report.json says, and how to repeat it."""
+    result = run("--seed", "7")
+    assert result.exit_code == cli.GRADED
+    assert "Total       4.0 / 9 (44.4 %)" in result.stdout
+    assert f"cs336 grade submission --seed 7 --assignment {TINY}" in result.stdout
+    assert report(tmp_path / "report")["score"] == 4.0
+
+
+def test_without_a_terminal_it_is_plain(run: Run) -> None:
+    """No control characters, no progress, no colours."""
+    result = run()
+    assert not result.stderr
+    assert all(ord(character) >= 32 or character == "\n" for character in result.stdout)
+
+
+def test_a_fresh_seed_is_printed_and_recorded(run: Run, tmp_path: Path) -> None:
+    """Two runs draw different seeds."""
+    seeds = []
+    for folder in ("one", "two"):
+        result = run("--report-dir", folder)
+        seed = report(tmp_path / folder)["seed"]
+        assert f"Seed        {seed}" in result.stdout
+        seeds.append(seed)
+    assert seeds[0] != seeds[1]
+
+
+def test_quiet_prints_the_total_alone(run: Run) -> None:
+    """One line, for scripts."""
+    assert run("--quiet").stdout == "4.0 / 9 (44.4 %)\n"
+
+
+def test_only(run: Run) -> None:
+    """The denominator is the problems asked for."""
+    result = run("-q", "--only", "moving_average", "--only", "running_totals")
+    assert result.stdout == "4.0 / 6 (66.7 %)\n"
+
+
+@pytest.mark.parametrize(("percent", "code"), [("44", cli.GRADED), ("45", cli.BELOW_THE_BAR)])
+def test_fail_under(run: Run, percent: str, code: int) -> None:
+    """Below the bar has an exit code of its own."""
+    assert run("--fail-under", percent).exit_code == code
+
+
+def test_full_marks_are_not_below_a_hundred_percent(run: Run) -> None:
+    """The bar can be everything."""
+    assert run("--only", "moving_average", "--fail-under", "100").exit_code == cli.GRADED
+
+
+def test_not_judged_has_its_own_exit_code(run: Run) -> None:
+    """It is neither graded nor below the bar."""
+
+    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+        raise CouldNotJudgeError("The disk is full.")
+
+    result = run("--fail-under", "100", judge=judge)
+    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert "The disk is full." in result.stdout
+
+
+def test_an_interrupted_run_says_where_its_report_is(run: Run, tmp_path: Path) -> None:
+    """Ctrl-C ends cleanly, with what was known on disk."""
+
+    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+        raise KeyboardInterrupt
+
+    result = run(judge=judge)
+    assert result.exit_code == cli.INTERRUPTED
+    assert "Interrupted. What was known by then is in report/report.json." in result.stderr
+    assert report(tmp_path / "report")["score"] == 2.4
+
+
+def test_a_fault_of_the_grader_is_not_a_bad_mark(run: Run) -> None:
+    """Whatever goes wrong here, the exit code is not that of a submission below the bar."""
+
+    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+        raise ZeroDivisionError("division by zero")
+
+    result = run(judge=judge)
+    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert "A fault of this program, not of the submission: ZeroDivisionError" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+WRONG = {
+    "No such option": ["--sed", "1"],
+    "There is no problem 'count_word'. Did you mean count_words?": ["--only", "count_word"],
+    "There is no problem 'zzz'. There are: moving_average, count_words, running_totals.": [
+        "--only",
+        "zzz",
+    ],
+    "not in the range": ["--seed", "-1"],
+    "is not a valid": ["--seed", "x"],
+    "not in the range 0<=x<=100": ["--fail-under", "101"],
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_wrong_command_line(run: Run, message: str) -> None:
+    """The message says what to do, and the exit code that it was the command line."""
+    result = run(*WRONG[message])
+    assert result.exit_code == cli.USAGE
+    assert message in result.stderr
+
+
+def test_no_such_path(run: Run) -> None:
+    """A path that does not exist is named."""
+    result = run(path="nowhere")
+    assert result.exit_code == cli.USAGE
+    assert "'nowhere' does not exist" in result.stderr
+
+
+def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    """Where no report can be left, nothing is graded."""
+    (tmp_path / "file").touch()
+    result = run("--report-dir", "file/report")
+    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert "Could not read or write a file" in result.stderr
+
+
+def test_a_broken_assignment(tmp_path: Path) -> None:
+    """The rubric's own error is shown."""
+    folder = write(tmp_path, {"tests/rubric.toml": "title = 1", "s/tests/adapters.py": STUBS})
+    result = CliRunner().invoke(cli.main, ["grade", "s", "--assignment", str(folder)])
+    assert result.exit_code == cli.USAGE  # there is no folder s here
+    result = CliRunner().invoke(cli.main, ["grade", str(folder / "s"), "--assignment", str(folder)])
+    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert "tests/rubric.toml: title: a text is expected" in result.stderr
+
+
+def test_the_nearest_assignment_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a folder within an assignment, that assignment is meant."""
+    write(tmp_path, {"tests/rubric.toml": "", "deep/down/x": ""})
+    monkeypatch.chdir(tmp_path / "deep" / "down")
+    assert cli.default_assignment(tmp_path / "submission") == tmp_path
+
+
+def test_a_submission_is_not_judged_by_its_own_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the suite within the submission is passed over."""
+    write(tmp_path, {"tests/rubric.toml": "", "nested/tests/rubric.toml": ""})
+    monkeypatch.chdir(tmp_path / "nested")
+    assert cli.default_assignment(tmp_path) == Path(cli.__file__).parents[1]
+
+
+def test_what_cannot_be_encoded_is_replaced() -> None:
+    """A terminal without Unicode gets a report all the same."""
+    assert cli.encodable(Text("✗ wrong"), "ascii").plain == "? wrong"
+
+
+def test_exit_codes_are_documented() -> None:
+    """Help names every exit code."""
+    result = CliRunner().invoke(cli.main, ["grade", "--help"])
+    for code in (cli.GRADED, cli.BELOW_THE_BAR, cli.USAGE, cli.COULD_NOT_JUDGE, cli.INTERRUPTED):
+        assert f"\n    {code}  " in result.stdout
+
+
+def test_version() -> None:
+    """The version is the installed one."""
+    assert CliRunner().invoke(cli.main, ["--version"]).stdout.startswith("cs336, version ")
+
+
+def test_no_new_options() -> None:
+    """Options are a promise: each new one is added here by hand."""
+    commands = {
+        name: sorted(option for parameter in command.params for option in parameter.opts)
+        for name, command in cli.main.commands.items()
+    }
+    assert commands == {
+        "grade": [
+            "--assignment",
+            "--fail-under",
+            "--only",
+            "--quiet",
+            "--report-dir",
+            "--seed",
+            "-q",
+            "path",
+        ]
+    }
+    assert isinstance(cli.main, click.Group)

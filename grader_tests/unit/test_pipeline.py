@@ -1,0 +1,175 @@
+"""The order of things: a report after every check, and one whatever ends the run."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cs336_grader import pipeline
+from cs336_grader.records import CouldNotJudgeError, Outcome, Progress, Staged, Verdict
+from cs336_grader.rubric import Assignment, load_assignment
+from grader_tests.unit.submissions import STUBS, write
+from grader_tests.unit.test_rubric import TINY
+
+Judge = Callable[[str], Outcome]
+
+
+def passing(check: str) -> Outcome:
+    """The outcome of a check that passed."""
+    return Outcome(check, Verdict.PASSED, "", 0.1)
+
+
+def judging(
+    monkeypatch: pytest.MonkeyPatch, judge: Judge = passing, count: int = 99
+) -> list[Staged]:
+    """Judge with a function instead of a process, up to so many checks; what it was given."""
+    given: list[Staged] = []
+
+    def outcomes(
+        staged: Staged, assignment: Assignment, *, seed: int, checks: tuple[str, ...]
+    ) -> Iterator[Progress | Outcome]:
+        assert assignment.folder == TINY
+        assert seed == 7
+        given.append(staged)
+        for check in checks[:count]:
+            yield Progress(check)
+            yield judge(check)
+
+    monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    return given
+
+
+def request(tmp_path: Path, *only: str, adapters: str = STUBS) -> pipeline.Request:
+    """A request to grade a submission with these adapters."""
+    folder = write(tmp_path / "submission", {"tests/adapters.py": adapters})
+    return pipeline.Request(folder, TINY, 7, only, tmp_path / "report")
+
+
+def saved(tmp_path: Path) -> dict[str, object]:
+    """What report.json says."""
+    text = (tmp_path / "report" / "report.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def ignore(_: pipeline.Event) -> None:
+    """Watch nothing."""
+
+
+def test_a_report_is_there_after_every_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report on disk holds what is known at that moment, and full marks at the end."""
+    judging(monkeypatch)
+    scores: list[object] = []
+
+    def watch(event: pipeline.Event) -> None:
+        if isinstance(event, Outcome):
+            scores.append(saved(tmp_path)["score"])
+
+    report = pipeline.grade(request(tmp_path), watch)
+    assert scores == [1.6, 3.2, 4.0, 4.0, 6.4, 6.7, 7.0, 7.0, 9.0]
+    assert (report.score, report.max_score) == (9.0, 9.0)
+    assert saved(tmp_path)["score"] == 9.0
+
+
+def test_the_total_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever watches learns how many checks there are before the first begins."""
+    judging(monkeypatch)
+    events: list[pipeline.Event] = []
+    pipeline.grade(request(tmp_path, "count_words"), events.append)
+    assert events[:2] == [pipeline.Planned(3), Progress("test_count_words")]
+
+
+def test_only_some_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The denominator is those problems alone, and only their checks are run."""
+    judging(monkeypatch)
+    report = pipeline.grade(request(tmp_path, "running_totals", "count_words"), ignore)
+    assert [problem.id for problem in report.problems] == ["count_words", "running_totals"]
+    assert report.max_score == 5.0
+    assert {check.problem for check in report.checks} == {"count_words", "running_totals"}
+
+
+def test_an_unknown_problem(tmp_path: Path) -> None:
+    """Nothing is graded, and the known problems are named."""
+    with pytest.raises(pipeline.UnknownProblemError) as caught:
+        pipeline.grade(request(tmp_path, "count_word"), ignore)
+    assert "count_words" in caught.value.known
+
+
+def test_nothing_to_grade_is_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A submission without adapters earns nothing, and is judged."""
+    given = judging(monkeypatch)
+    report = pipeline.grade(request(tmp_path, adapters="x = 1"), ignore)
+    assert not given
+    assert {check.verdict for check in report.checks} == {Verdict.FAILED}
+    assert all("defines none of the 3 adapters" in check.message for check in report.checks)
+
+
+def test_what_was_known_before_a_fault_of_ours_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checks after the fault are not judged, those before it keep their verdict."""
+
+    def judge(check: str) -> Outcome:
+        if check == "test_count_words":
+            raise CouldNotJudgeError("The worker could not be started.")
+        return passing(check)
+
+    judging(monkeypatch, judge)
+    report = pipeline.grade(request(tmp_path), ignore)
+    assert [problem.verdict for problem in report.problems] == [
+        Verdict.PASSED,
+        Verdict.NOT_JUDGED,
+        Verdict.NOT_JUDGED,
+    ]
+    assert report.checks[-1].message == "The worker could not be started."
+
+
+def test_silence_is_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that the run says nothing of has no verdict, and the report says so."""
+    judging(monkeypatch, count=1)
+    report = pipeline.grade(request(tmp_path), ignore)
+    assert report.checks[-1].verdict is Verdict.NOT_JUDGED
+    assert report.checks[-1].message == pipeline.NOT_REPORTED
+
+
+def test_an_interrupted_run_leaves_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was known is on disk, and the staging folder is gone."""
+    given = judging(monkeypatch)
+
+    def watch(event: pipeline.Event) -> None:
+        if event == passing("test_count_words"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pipeline.grade(request(tmp_path), watch)
+    assert saved(tmp_path)["score"] == 6.4
+    assert not given[0].root.exists()
+
+
+def test_the_first_word_on_a_check_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second outcome for the same check changes nothing."""
+
+    def outcomes(*_: object, **__: object) -> Iterator[Outcome]:
+        yield Outcome("test_count_words", Verdict.FAILED, "no", 0.1)
+        yield passing("test_count_words")
+
+    monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    report = pipeline.grade(request(tmp_path, "count_words"), ignore)
+    assert report.checks[0].verdict is Verdict.FAILED
+
+
+def test_hostile_names_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A submission's own name cannot act on a terminal."""
+    judging(monkeypatch)
+    folder = write(tmp_path / "a\x1b[31m\nb", {"tests/adapters.py": STUBS})
+    report = pipeline.grade(pipeline.Request(folder, TINY, 7, (), tmp_path / "report"), ignore)
+    assert report.submission.name == "a b"
+
+
+def test_the_fake_is_called_as_the_real_one() -> None:
+    """The assignment these tests use is one the grader accepts."""
+    assert load_assignment(TINY).checks
