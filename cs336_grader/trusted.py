@@ -144,7 +144,8 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
             import_seconds=before["import_seconds"],
             check_seconds=before["check_seconds"],
         )
-        judge_submission(submission, after, tell)
+        with contextlib.closing(submission):
+            judge_submission(submission, after, tell)
     tell("done")
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -30,7 +30,7 @@ class RunningSubmission:
         self,
         warm: WarmWorker,
         scratch: Path,
-        load: dict[str, object],
+        load: Mapping[str, object],
         *,
         import_seconds: float,
         check_seconds: float,
@@ -60,6 +60,7 @@ class RunningSubmission:
         if psutil.Process(imported.pid).num_threads() == 1:
             self.imported = imported
         else:
+            imported.channel.close()
             self.warm.sweep()
         self.started = True
 
@@ -70,8 +71,10 @@ class RunningSubmission:
             try:
                 answer = worker.ask({"op": "load", **self.load})
             except WorkerLostError as error:
+                worker.channel.close()
                 raise WorkerLostError(why_lost(passed, self.import_seconds)) from error
         if answer["op"] != "loaded":
+            worker.channel.close()
             raise submission_error("Importing your adapters", answer)
         return worker
 
@@ -107,10 +110,16 @@ class RunningSubmission:
         try:
             return self.imported.fork(entropy), self.imported
         except WorkerLostError:
-            self.warm.sweep()
-            self.imported = None
+            self.close()
             self.start()
             return self.fork_for_check(entropy)
+
+    def close(self) -> None:
+        """End the worker that has imported the submission, and all others."""
+        if self.imported is not None:
+            self.imported.channel.close()
+            self.imported = None
+        self.warm.sweep()
 
     def empty_scratch(self) -> None:
         """Remove what the check's processes wrote."""

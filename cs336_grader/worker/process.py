@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -38,6 +39,7 @@ def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
         die_with_parent()
         adopt_orphans()
         silence()
+        restore_defaults()
         forget_main()
         forget_grader()
         os.chdir(scratch)
@@ -120,7 +122,18 @@ def silence() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(null, descriptor)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def restore_defaults() -> None:
+    """Handle signals and warnings as any program does, whatever this one did before the fork.
+
+    A handler in Python that pools of processes inherit would let them miss the signal to end.
+    """
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        if signal.getsignal(number) not in (signal.SIG_DFL, signal.SIG_IGN, None):
+            signal.signal(number, signal.SIG_DFL)
+    warnings.resetwarnings()
+    warnings.simplefilter("ignore")
 
 
 def forget_main() -> None:

@@ -1,0 +1,356 @@
+"""A function of a submission behaves, across the border, as if it were called directly."""
+
+import io
+import signal
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import torch
+
+from cs336_grader.running import RunningSubmission, fork_warm_worker, warm_up
+from cs336_grader.running.faults import SubmissionError, WorkerLostError
+
+ADAPTERS = """
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import torch
+
+
+def echo(*args, **kwargs):
+    return [*args, *kwargs.values()]
+
+
+def kinds(*args):
+    return [type(arg).__name__ for arg in args]
+
+
+def masked_attention(q, k, v, mask):
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+
+
+def double_in_place(x):
+    x *= 2
+    return None
+
+
+def pop_all(weights):
+    weights.clear()
+
+
+def adamw():
+    return torch.optim.AdamW
+
+
+def clip(parameters, limit):
+    total = 0
+    kept = [p for p in parameters if p.grad is not None]
+    for p in kept:
+        total += (p.grad ** 2).sum()
+    for p in kept:
+        p.grad = p.grad * limit / total.sqrt()
+
+
+def save(model, optimizer, iteration, out):
+    torch.save([model.state_dict(), optimizer.state_dict(), iteration], out)
+
+
+def load(src, model, optimizer):
+    model_state, optimizer_state, iteration = torch.load(src)
+    model.load_state_dict(model_state)
+    optimizer.load_state_dict(optimizer_state)
+    return iteration
+
+
+class Tokenizer:
+    def encode(self, text):
+        return [ord(c) for c in text]
+
+    def encode_iterable(self, texts):
+        for text in texts:
+            yield from self.encode(text)
+
+
+def tokenizer():
+    return Tokenizer()
+
+
+def total(array):
+    return type(array).__name__, int(np.asarray(array[-10:]).sum())
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def random_numbers():
+    return torch.rand(3)
+
+
+def raise_exit():
+    raise SystemExit(0)
+
+
+def segfault():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def exit_now():
+    os._exit(0)
+
+
+def pools():
+    for _ in range(20):
+        with multiprocessing.Pool(2) as pool:
+            pool.map(abs, [1])
+    return signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def hang():
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    time.sleep(1000)
+
+
+def leave_a_daemon():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(0)
+    return "done"
+
+
+remembered = []
+
+
+def remember():
+    remembered.append(1)
+    return len(remembered)
+
+
+class Liar(torch.Tensor):
+    pass
+
+
+def subclass():
+    return torch.ones(2).as_subclass(Liar)
+
+
+def write_rubbish():
+    import gc
+    import socket
+
+    for found in gc.get_objects():
+        if isinstance(found, socket.socket):
+            found.sendall(b"\\xff" * 1000)
+    return None
+"""
+
+
+@pytest.fixture(scope="module")
+def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubmission]:
+    """One adapter for each thing that is tried here, forked from a process with a handler."""
+    root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
+    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
+    warm_up()
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    warm = fork_warm_worker(scratch)
+    signal.signal(signal.SIGTERM, before)
+    load = {"root": str(root), "search_paths": ["."], "module": "adapters"}
+    with closing(warm):
+        submission = RunningSubmission(warm, scratch, load, import_seconds=60, check_seconds=6)
+        with closing(submission):
+            yield submission
+
+
+@pytest.fixture
+def adapters(submission: RunningSubmission, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The adapters in a worker of this test's own."""
+    with submission.check(request.node.name) as adapters:
+        yield adapters
+
+
+def test_arguments_arrive_and_results_return_as_given(adapters: Any) -> None:
+    """Values keep their exact types both ways."""
+    values = [1, 2.5, True, None, "text", b"\xff", [1], (2, "x"), {3: b"four"}, {5}, torch.float16]
+    assert adapters.echo(*values) == values
+    assert adapters.echo(keyword=3) == [3]
+    given = (Path("a"), iter([1]), torch.nn.Linear(2, 2), io.BytesIO(), [1], (1,))
+    assert adapters.kinds(*given) == [
+        *("PosixPath", "generator", "Module", "BytesIO", "list", "tuple")
+    ]
+    meta, half = adapters.echo(torch.empty(2, device="meta"), torch.ones(2, dtype=torch.bfloat16))
+    assert meta.device.type == "meta"
+    assert half.dtype == torch.bfloat16
+
+
+def test_changes_in_place_are_made_here(adapters: Any) -> None:
+    """A tensor and an array that the function changes change; a dictionary is a fresh one."""
+    tensor, array, weights = torch.ones(3), np.ones(3), {"w": torch.ones(1)}
+    adapters.double_in_place(tensor)
+    adapters.double_in_place(array)
+    adapters.pop_all(weights)
+    assert tensor.tolist() == array.tolist() == [2, 2, 2]
+    assert list(weights) == ["w"]
+
+
+def test_gradients_flow_across(adapters: Any) -> None:
+    """Numerical differentiation agrees, and where gradients are off nothing has a graph."""
+    q, k, v = (torch.randn(2, 3, n, dtype=torch.float64, requires_grad=True) for n in (4, 4, 2))
+    mask = torch.ones(3, 3, dtype=torch.bool).tril()
+    assert torch.autograd.gradcheck(lambda *x: adapters.masked_attention(*x, mask), (q, k, v))
+    with torch.no_grad():
+        assert not adapters.masked_attention(q, k, v, mask).requires_grad
+
+
+def trained(optimizer_class: Any, steps: int) -> tuple[torch.nn.Module, Any]:
+    """A small model and its optimizer after some steps, one with another learning rate."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+    options: dict[str, Any] = {"lr": 0.1, "weight_decay": 0.3, "betas": (0.8, 0.9), "eps": 1e-6}
+    optimizer = optimizer_class(model.parameters(), **options)
+    train(model, optimizer, steps)
+    return model, optimizer
+
+
+def train(model: torch.nn.Module, optimizer: Any, steps: int) -> None:
+    """Take some steps."""
+    for step in range(steps):
+        optimizer.zero_grad()
+        model(torch.full((2, 3), float(step))).square().sum().backward()
+        optimizer.param_groups[0]["lr"] = 0.1 / (step + 1)
+        optimizer.step()
+
+
+def weights(model: torch.nn.Module) -> list[float]:
+    """All of a model's numbers."""
+    return [x for p in model.parameters() for x in p.flatten().tolist()]
+
+
+def test_an_optimizer_steps_over_there(adapters: Any) -> None:
+    """Data, gradients and hyperparameters go there, data comes back, state stays."""
+    mine, _ = trained(torch.optim.AdamW, 5)
+    theirs, optimizer = trained(adapters.adamw(), 5)
+    assert weights(theirs) == pytest.approx(weights(mine), abs=1e-6)
+    x = torch.ones(2, 3)
+    loss = theirs(x).sum().item()
+    assert optimizer.step(lambda: theirs(x).sum()).item() == pytest.approx(loss)
+
+
+@pytest.mark.parametrize("kind", ["path", "file"])
+@pytest.mark.parametrize("whose", ["torch", "theirs"])
+def test_a_checkpoint_is_written_and_read_over_there(
+    adapters: Any, tmp_path: Path, kind: str, whose: str
+) -> None:
+    """Model and optimizer, torch's own or the submission's, come back as they were."""
+    place = tmp_path / "checkpoint" if kind == "path" else io.BytesIO()
+    optimizer_class = torch.optim.AdamW if whose == "torch" else adapters.adamw()
+    model, optimizer = trained(optimizer_class, 3)
+    adapters.save(model, optimizer, 3, place)
+    train(model, optimizer, 2)
+    wanted = weights(model)
+    resumed, fresh = trained(optimizer_class, 0)
+    if isinstance(place, io.BytesIO):
+        place.seek(0)
+    assert adapters.load(place, resumed, fresh) == 3
+    train(resumed, fresh, 2)
+    assert weights(resumed) == pytest.approx(wanted, abs=1e-6)
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_generators_stay_one_shot_and_gradients_come_back(adapters: Any) -> None:
+    """Parameters are pulled one by one; a gradient that is bound anew counts as changed."""
+    parameters = [torch.nn.Parameter(torch.zeros(2)) for _ in range(3)]
+    for parameter in parameters[:2]:
+        parameter.grad = torch.ones(2)
+    adapters.clip((parameter for parameter in parameters), 1.0)
+    assert [p.grad if p.grad is None else p.grad.tolist() for p in parameters] == [
+        *([0.5, 0.5], [0.5, 0.5], None)
+    ]
+
+
+def test_text_is_pulled_as_it_is_needed(adapters: Any) -> None:
+    """Of an endless stream, only what was needed has been asked for."""
+    pulled = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal pulled
+        while True:
+            pulled += 1
+            yield "abc"
+
+    ids = adapters.tokenizer().encode_iterable(endless())
+    assert [next(ids) for _ in range(4)] == [97, 98, 99, 97]
+    assert pulled == 2
+
+
+def test_files_are_found_over_there(adapters: Any, tmp_path: Path) -> None:
+    """A file of a check, as path, as text, or mapped and mostly holes."""
+    (tmp_path / "text").write_text("grüße", encoding="utf-8")
+    assert adapters.read(tmp_path / "text") == adapters.read(str(tmp_path / "text")) == "grüße"
+    mapped = np.memmap(tmp_path / "big", "uint16", "w+", shape=(50_000_000,))
+    mapped[-1] = 7
+    mapped.flush()
+    assert adapters.total(mapped) == ("memmap", 7)
+
+
+def test_each_check_starts_from_the_same_state(submission: RunningSubmission) -> None:
+    """Nothing a check does is seen by the next, and random numbers repeat."""
+    seen = []
+    for _ in range(2):
+        with submission.check("same") as adapters:
+            seen.append((adapters.remember(), adapters.random_numbers().tolist()))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == 1
+
+
+def test_pools_of_processes_end(adapters: Any) -> None:
+    """No handler of the trusted process lets the members of a pool miss the signal to end."""
+    assert adapters.pools()
+
+
+def test_results_are_plain(adapters: Any) -> None:
+    """A subclass of Tensor does not cross."""
+    assert type(adapters.subclass()) is torch.Tensor
+
+
+def test_an_exception_arrives_as_text(adapters: Any) -> None:
+    """With its type, what it says and where it was raised; even an exit is one."""
+    with pytest.raises(SubmissionError, match=r"Your read raised FileNotFoundError: .*adapters.py"):
+        adapters.read("/nowhere")
+    with pytest.raises(SubmissionError, match="SystemExit"):
+        adapters.raise_exit()
+    with pytest.raises(SubmissionError, match="no attribute 'missing'"):
+        adapters.missing()
+
+
+@pytest.mark.parametrize("end", ["segfault", "exit_now", "hang", "write_rubbish"])
+def test_a_lost_worker_costs_its_own_check(submission: RunningSubmission, end: str) -> None:
+    """The check is told that there is no result, and the next one runs as if nothing happened."""
+    with pytest.raises(WorkerLostError), submission.check(end) as adapters:
+        getattr(adapters, end)()
+    with submission.check("next") as adapters:
+        assert adapters.echo(1) == [1]
+
+
+def test_nothing_outlives_its_check(submission: RunningSubmission) -> None:
+    """A process that hides in a session of its own is found and ended."""
+    with submission.check("daemon") as adapters:
+        assert adapters.leave_a_daemon() == "done"
+    running = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if process.status() != psutil.STATUS_ZOMBIE:
+                running.append(process.pid)
+    assert len(running) <= 2, "the warm worker and the one that has imported the submission"
+    assert list(submission.scratch.iterdir()) == []
