@@ -18,6 +18,8 @@ def get_batch(
 ]:
     """Draw sequences that start anywhere, and the same sequences one token later.
 
+    The starts come from torch's global generator: torch.manual_seed repeats them.
+
     Args:
         dataset: Token ids in one row; a memory-mapped file is read only where the batch lies.
         batch_size: How many sequences.

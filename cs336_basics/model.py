@@ -205,7 +205,7 @@ class RotaryPositionalEmbedding(nn.Module):
             )
         self.d_k = d_k
         self.max_seq_len = max_seq_len
-        # In float64, because float32 angles are off by 1e-2 at position 100,000.
+        # In float64, because float32 angles are off by nearly 1e-2 at position 100,000.
         frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
         angles = torch.arange(max_seq_len, dtype=torch.float64).outer(frequencies)
         dtype = torch.get_default_dtype() if dtype is None else dtype
@@ -244,16 +244,15 @@ class RotaryPositionalEmbedding(nn.Module):
     ) -> Int[Tensor, "..."]:
         """Check the positions and give them the axes they need to broadcast against x."""
         require_in_range(token_positions, self.max_seq_len, "position", "RoPE table")
-        missing = x.ndim - 1 - token_positions.ndim
-        leading, T = token_positions.shape[:-1], token_positions.shape[-1:]
-        shape = (*leading, *(1,) * missing, *T)
-        fits = missing >= 0 and all(n in (1, m) for n, m in zip(shape, x.shape[:-1], strict=True))
-        if not fits:
+        *leading, T = token_positions.shape
+        missing = x.ndim - 2 - len(leading)
+        fits = missing >= 0 and x.shape[-2] == T
+        if not fits or any(n not in (1, m) for n, m in zip(leading, x.shape, strict=False)):
             raise ValueError(
                 f"token_positions of shape {tuple(token_positions.shape)} do not fit "
                 f"queries or keys of shape {tuple(x.shape)}"
             )
-        return token_positions.long().reshape(shape)
+        return token_positions.long().reshape(*leading, *(1,) * missing, T)
 
 
 def head_width(d_model: int, num_heads: int) -> int:

@@ -68,7 +68,7 @@ def test_more_rows_than_the_table_has_positions_are_refused() -> None:
         RotaryPositionalEmbedding(100.0, 4, 6)(torch.ones(7, 4))
 
 
-@pytest.mark.parametrize("shape", [(4, 5), (3, 4), (2, 3, 5)])
+@pytest.mark.parametrize("shape", [(4, 5), (3, 4), (2, 3, 5), (3, 1)])
 def test_positions_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     """Positions must be those of the rows they are given for."""
     rope = RotaryPositionalEmbedding(100.0, 4, 6)
