@@ -70,7 +70,11 @@ def run_suite(
 
 
 def run(suite: Suite, runner: "Runner") -> None:
-    """Run pytest; its own output is of no use to anybody."""
+    """Run pytest; its own output is of no use to anybody.
+
+    Raises:
+        KeyboardInterrupt: the run was told to stop.
+    """
     arguments = [
         str(suite.folder / "tests"),
         f"--rootdir={suite.folder}",
@@ -83,6 +87,8 @@ def run(suite: Suite, runner: "Runner") -> None:
     ]
     with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
         pytest.main(arguments, plugins=[runner])
+    if runner.stopped:
+        raise KeyboardInterrupt
 
 
 class Runner:
@@ -104,6 +110,13 @@ class Runner:
         self.outcomes: list[Outcome] = []
         self.cases: list[CaseResult] = []
         self.begun = 0.0
+        self.stopped = False
+
+    def pytest_keyboard_interrupt(
+        self, excinfo: pytest.ExceptionInfo[KeyboardInterrupt | pytest.Exit]
+    ) -> None:
+        """Note that the run was told to stop; a suite that cannot be collected is no such thing."""
+        self.stopped = not isinstance(excinfo.value, pytest.Session.Interrupted)
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Put in place what the suite's fixtures look for."""

@@ -123,7 +123,8 @@ def write_overview(report: Report, writer: Writer) -> None:
     if any(check.verdict is not Verdict.PASSED for check in report.checks):
         legend = zip(writer.marks.values(), ("all", "some", "none", "not judged"), strict=True)
         writer.line()
-        writer.line("   ".join(f"{mark} {meaning}" for mark, meaning in legend), "dim")
+        marks = "   ".join(f"{mark} {meaning}" for mark, meaning in legend)
+        writer.line(f"points: {marks}", "dim")
         explanation = "edge: a corner of the problem, worth a small share of its points"
         writer.paragraph(explanation, 0, MAX_LINES, "dim")
 

@@ -1,0 +1,1 @@
+"""One file a command: what a user sees."""

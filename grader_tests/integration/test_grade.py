@@ -1,0 +1,231 @@
+"""`cs336 grade` as a user runs it, on an assignment that knows nothing of Transformers."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from grader_tests.unit.submissions import STUBS, pack, write
+from grader_tests.unit.test_repository import ROOT
+from grader_tests.unit.test_rubric import TINY
+
+PROGRAM = [sys.executable, "-c", "from cs336_grader.cli import main; main()"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+# The averages of a constant are not that constant, words differ by case, totals are right.
+HALF_RIGHT = """
+from statistics_mine import helpers
+
+def run_moving_average(values, width):
+    return [sum(values[i : i + width]) / (width + 1) for i in range(len(values) - width + 1)]
+
+def run_count_words(text):
+    return helpers.count(text.split())
+
+def run_running_totals(numbers):
+    total = 0
+    for number in numbers:
+        total += number
+        yield total
+"""
+HELPERS = """
+def count(words):
+    return {word: words.count(word) for word in words}
+"""
+HALF_RIGHT_FILES: dict[str, str | bytes] = {
+    "assignment/src/statistics_mine/helpers.py": HELPERS,
+    "assignment/tests/adapters.py": HALF_RIGHT,
+}
+DESTRUCTIVE = """
+import json, os, sys
+from pathlib import Path
+
+full = json.dumps({"score": 9.0, "max_score": 9.0})
+for folder in (".", "report", os.environ.get("HOME", "."), Path(__file__).parent):
+    try:
+        Path(folder, "report.json").write_text(full)
+    except OSError:
+        pass
+print("Total       9.0 / 9 (100.0 %)")
+
+def run_moving_average(values, width):
+    os._exit(0)
+
+def run_count_words(text):
+    sys.exit(0)
+
+def run_running_totals(numbers):
+    print(full)
+    raise AssertionError("\\x1b]0;owned\\x07[bold]passed[/bold]")
+"""
+
+
+def grade(submission: Path, *options: str, timeout: int = 120) -> subprocess.CompletedProcess[str]:
+    """Grade a submission of the tiny assignment in its parent folder."""
+    return subprocess.run(
+        [*PROGRAM, "grade", str(submission), "--assignment", str(TINY), *options],
+        cwd=submission.parent,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def report(folder: Path) -> dict[str, Any]:
+    """The report in a folder."""
+    text = (folder / "report" / "report.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def verdicts(found: dict[str, Any]) -> dict[str, str]:
+    """The verdict of each check by its function."""
+    return {check["id"].partition("::")[2]: check["verdict"] for check in found["checks"]}
+
+
+def without_times(found: dict[str, Any]) -> dict[str, Any]:
+    """A report without what differs between two runs."""
+    checks = [{**check, "duration_seconds": 0} for check in found["checks"]]
+    return {**found, "checks": checks, "duration_seconds": 0}
+
+
+def test_the_reference_earns_full_marks(tmp_path: Path) -> None:
+    """At a fresh seed, and without leaving a file in the submission."""
+    submission = shutil.copytree(TINY, tmp_path / "reference")
+    before = sorted(submission.rglob("*"))
+    result = grade(submission, "--fail-under", "100")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Total       9.0 / 9 (100.0 %)" in result.stdout
+    assert set(verdicts(report(tmp_path)).values()) == {"passed"}
+    assert sorted(submission.rglob("*")) == before
+
+
+def test_a_half_right_submission_repeats_exactly(tmp_path: Path) -> None:
+    """Folder and archive, run twice at one seed, give the same report, and say what is wrong."""
+    folder = write(tmp_path / "one" / "half", HALF_RIGHT_FILES)
+    (tmp_path / "two").mkdir()
+    archive = pack(tmp_path / "two" / "half.zip", HALF_RIGHT_FILES)
+    result = grade(folder, "--seed", "3")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert grade(archive, "--seed", "3").returncode == 0
+    found = report(tmp_path / "one")
+    assert without_times(found) == without_times(report(tmp_path / "two"))
+    assert {problem["id"]: problem["score"] for problem in found["problems"]} == {
+        "moving_average": 0.0,
+        "count_words": 2.7,
+        "running_totals": 2.0,
+    }
+    assert "Leaves a constant as it is." in result.stdout
+    assert "uv run pytest tests/test_averages.py::test_moving_average" in result.stdout
+
+
+def test_stubs_earn_nothing(tmp_path: Path) -> None:
+    """No check passes on functions that raise NotImplementedError, advice included."""
+    stubs = STUBS.replace("    pass", "    raise NotImplementedError")
+    result = grade(write(tmp_path / "stubs", {"tests/adapters.py": stubs}))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert report(tmp_path)["score"] == 0
+    assert set(verdicts(report(tmp_path)).values()) == {"failed"}
+
+
+def test_a_missing_package_is_not_found_elsewhere(tmp_path: Path) -> None:
+    """A submission that left its package out does not get the reference's."""
+    adapters = (TINY / "tests" / "adapters.py").read_text(encoding="utf-8")
+    grade(write(tmp_path / "forgetful", {"tests/adapters.py": adapters}))
+    assert report(tmp_path)["score"] == 0
+    assert "passed" not in verdicts(report(tmp_path)).values()
+
+
+def test_a_destructive_submission_gains_nothing(tmp_path: Path) -> None:
+    """Exiting with 0, printing a report and writing one are no verdicts."""
+    result = grade(write(tmp_path / "evil", {"tests/adapters.py": DESTRUCTIVE}))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Total       0.0 / 9 (0.0 %)" in result.stdout
+    assert "Total       9.0" not in result.stdout
+    assert "\x1b" not in result.stdout
+    assert report(tmp_path)["score"] == 0
+    assert set(verdicts(report(tmp_path)).values()) == {"failed"}
+
+
+def test_an_unreadable_archive_is_not_judged(tmp_path: Path) -> None:
+    """Nobody is given zero for a broken download."""
+    (tmp_path / "half.zip").write_bytes(b"PK\x03\x04 broken")
+    result = grade(tmp_path / "half.zip", "--fail-under", "50")
+    assert result.returncode == 3
+    assert "Traceback" not in result.stdout + result.stderr
+    assert set(verdicts(report(tmp_path)).values()) == {"not judged"}
+
+
+@contextmanager
+def hanging(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A run that has judged some checks and hangs in one."""
+    adapters = HALF_RIGHT + "\nimport time\nrun_count_words = lambda text: time.sleep(600)\n"
+    files = {**HALF_RIGHT_FILES, "assignment/tests/adapters.py": adapters}
+    submission = write(tmp_path / "slow", files)
+    command = [*PROGRAM, "grade", str(submission), "--assignment", str(TINY)]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            deadline = time.monotonic() + 60
+            path = tmp_path / "report" / "report.json"
+            while not path.exists() or "failed" not in path.read_text(encoding="utf-8"):
+                assert time.monotonic() < deadline, "no check was judged within a minute"
+                time.sleep(0.1)
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+def test_an_interrupted_run_leaves_a_report_and_no_process(tmp_path: Path) -> None:
+    """Ctrl-C ends the run with its own code; what was known stays and nothing goes on running."""
+    with hanging(tmp_path) as process:
+        started = psutil.Process(process.pid).children(recursive=True)
+        assert started
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Interrupted" in errors
+    assert b"Traceback" not in errors
+    found = verdicts(report(tmp_path))
+    assert found["test_moving_average"] == "failed"
+    assert found["test_running_totals"] == "not judged"
+    _, alive = psutil.wait_procs(started, timeout=10)
+    assert not alive
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_in_a_terminal_there_is_progress_and_colour(tmp_path: Path) -> None:
+    """A person who looks on sees which check is running, and marks in colour."""
+    import pty  # noqa: PLC0415  # not on Windows
+
+    submission = write(tmp_path / "half", HALF_RIGHT_FILES)
+    command = [*PROGRAM, "grade", str(submission), "--assignment", str(TINY), "--seed", "3"]
+    outer, inner = pty.openpty()
+    environment = {**ENVIRONMENT, "TERM": "xterm-256color", "COLUMNS": "80"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=inner, stderr=inner):
+        os.close(inner)
+        shown = b""
+        try:
+            while part := os.read(outer, 65536):
+                shown += part
+        except OSError:
+            pass  # Linux ends a pseudo-terminal with an error
+    os.close(outer)
+    text = shown.decode()
+    assert "test_running_totals" in text
+    assert "\x1b[32m✓\x1b[0m" in text
+    assert "Total       4.7 / 9" in text
