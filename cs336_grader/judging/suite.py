@@ -112,9 +112,7 @@ class Runner:
         self.begun = 0.0
         self.stopped = False
 
-    def pytest_keyboard_interrupt(
-        self, excinfo: pytest.ExceptionInfo[KeyboardInterrupt | pytest.Exit]
-    ) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the run was told to stop; a suite that cannot be collected is no such thing."""
         self.stopped = not isinstance(excinfo.value, pytest.Session.Interrupted)
 
