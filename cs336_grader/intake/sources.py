@@ -71,7 +71,8 @@ def open_source(path: Path, notes: Notes) -> Source:
     """
     if path.is_dir():
         return FolderSource(path, notes)
-    if not zipfile.is_zipfile(path):
+    # A pipe would be waited for.
+    if not path.is_file() or not zipfile.is_zipfile(path):
         raise CouldNotJudgeError(
             f"{path} is neither a folder nor a zip archive that can be read; "
             "unpack it and grade the folder"

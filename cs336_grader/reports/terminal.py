@@ -108,7 +108,8 @@ def render(report: Report, surroundings: Surroundings) -> Text:
         standing = report.checks[0].verdict.value
         writer.marked(standing, 0, headline(report.checks[0].verdict))
         writer.paragraph(reason, 2, MAX_LINES)
-    else:
+    elif any(check.verdict is not Verdict.PASSED for check in report.checks):
+        write_legend(report, writer)
         write_failures(report, writer)
         write_advice(report, writer)
     write_notes(report, writer)
@@ -120,11 +121,17 @@ def write_overview(report: Report, writer: Writer) -> None:
     """One line a problem: its points and its mark."""
     for problem in report.problems:
         writer.lines.append(problem_line(problem, writer))
-    if any(check.verdict is not Verdict.PASSED for check in report.checks):
-        legend = zip(writer.marks.values(), ("all", "some", "none", "not judged"), strict=True)
-        writer.line()
-        marks = "   ".join(f"{mark} {meaning}" for mark, meaning in legend)
-        writer.line(f"points: {marks}", "dim")
+
+
+def write_legend(report: Report, writer: Writer) -> None:
+    """What the marks mean, and the one word that needs a meaning."""
+    legend = zip(writer.marks.values(), ("all", "some", "none", "not judged"), strict=True)
+    marks = "   ".join(f"{mark} {meaning}" for mark, meaning in legend)
+    writer.line()
+    writer.line(f"points: {marks}", "dim")
+    if any(
+        check.tier is Tier.EDGE and check.verdict is not Verdict.PASSED for check in report.checks
+    ):
         explanation = "edge: a corner of the problem, worth a small share of its points"
         writer.paragraph(explanation, 0, MAX_LINES, "dim")
 

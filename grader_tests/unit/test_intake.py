@@ -1,5 +1,6 @@
 """Intake finds the adapters wherever they lie, and takes what they import and nothing else."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -284,3 +285,17 @@ def test_a_file_is_no_submission(tmp_path: Path) -> None:
     (tmp_path / "thesis.pdf").write_bytes(b"%PDF")
     with pytest.raises(CouldNotJudgeError, match="neither a folder nor a zip"):
         stage(tmp_path / "thesis.pdf", NAMES, tmp_path, package=PACKAGE)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Neither as a submission nor as a file of one."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CouldNotJudgeError, match="neither a folder nor a zip"):
+        stage(tmp_path / "pipe", NAMES, tmp_path, package=PACKAGE)
+    folder = write(tmp_path / "submission", {"tests/adapters.py": ADAPTERS})
+    os.mkfifo(folder / "adapters.py")
+    into = tmp_path / "staged"
+    into.mkdir()
+    found = stage(folder, NAMES, into, package=PACKAGE)
+    assert found.notes == ("Left out (not a regular file): adapters.py.",)
