@@ -12,16 +12,23 @@ MEBIBYTE = 2**20
 
 @dataclass
 class Growth:
-    """By how much a process grew, at most, while it was watched."""
+    """By how much a process grew, at most, while it was watched.
+
+    Attributes:
+        bytes: memory of its own.
+        mapped_bytes: pages of mapped files that it touched; memory of its own where the system
+            does not tell.
+    """
 
     bytes: int = 0
+    mapped_bytes: int = 0
 
 
 class Memory:
     """Watches one process.
 
-    Only memory that is the process's own counts: pages of a mapped file can be dropped at any
-    time and are not a copy. A peak shorter than the interval between two looks can be missed.
+    Pages of a mapped file are counted by themselves: they can be dropped at any time and are not a
+    copy. A peak shorter than the interval between two looks can be missed.
 
     Args:
         pid: the process to watch.
@@ -32,26 +39,32 @@ class Memory:
     def __init__(self, pid: int) -> None:
         self.process = psutil.Process(pid)
 
-    def own_bytes(self) -> int:
-        """The memory the process would free by ending."""
-        return int(self.process.memory_full_info().uss)
+    def look(self) -> tuple[int, int]:
+        """The memory the process would free by ending, and what it has touched of files."""
+        info = self.process.memory_full_info()
+        return int(info.uss), int(getattr(info, "shared", info.uss))
 
     @contextmanager
     def watch(self) -> Iterator[Growth]:
         """Watch while the block runs; afterwards the growth is known."""
         growth = Growth()
-        before = self.own_bytes()
+        own_before, mapped_before = self.look()
         over = threading.Event()
 
-        def look() -> None:
-            while not over.wait(self.INTERVAL_SECONDS):
-                growth.bytes = max(growth.bytes, self.own_bytes() - before)
+        def note() -> None:
+            own, mapped = self.look()
+            growth.bytes = max(growth.bytes, own - own_before)
+            growth.mapped_bytes = max(growth.mapped_bytes, mapped - mapped_before)
 
-        watcher = threading.Thread(target=look, daemon=True)
+        def keep_noting() -> None:
+            while not over.wait(self.INTERVAL_SECONDS):
+                note()
+
+        watcher = threading.Thread(target=keep_noting, daemon=True)
         watcher.start()
         try:
             yield growth
         finally:
             over.set()
             watcher.join()
-            growth.bytes = max(growth.bytes, self.own_bytes() - before)
+            note()

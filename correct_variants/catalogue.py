@@ -1,0 +1,54 @@
+"""How one implementation is entered in a catalogue: a function, its problem, and one sentence."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Adapter = Callable[..., Any]
+A = TypeVar("A", bound=Adapter)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to write what a problem asks for.
+
+    Attributes:
+        id: the problem and the function's name: "softmax/log_sum_exp".
+        problem: the problem's name in the rubric.
+        adapters: what takes the place of the reference's adapters, by their names.
+        sentence: what is special about it.
+    """
+
+    id: str
+    problem: str
+    adapters: Mapping[str, Adapter]
+    sentence: str
+
+
+VARIANTS: list[Variant] = []
+
+
+def variant(problem: str, adapter: str, **beside: Adapter) -> Callable[[A], A]:
+    """Enter the function below as a right way to write an adapter.
+
+    Args:
+        problem: the problem it belongs to.
+        adapter: the adapter it takes the place of.
+        beside: further adapters that go with it.
+
+    Raises:
+        ValueError: it has no docstring or its name is taken.
+    """
+
+    def enter(function: A) -> A:
+        name = f"{problem}/{function.__name__}"
+        sentence = inspect.getdoc(function)
+        if not sentence:
+            raise ValueError(f"{name} has no docstring: say what is special about it")
+        if any(known.id == name for known in VARIANTS):
+            raise ValueError(f"{name} is entered twice: rename one of them")
+        VARIANTS.append(Variant(name, problem, {adapter: function, **beside}, sentence))
+        return function
+
+    return enter
