@@ -43,6 +43,17 @@ def test_encode_any_text(adapters: Any, snapshot: Snapshot, draw: Draws) -> None
         snapshot.assert_close(made.encode(text), small.encode(text), f"ids of text {i}")
 
 
+def test_encode_pretokens(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """No merge crosses from one pre-token to the next, and every one applies within them."""
+    # Any two bytes of these characters may merge, so that each border between them shows.
+    characters = "aSstlvredm12!.' \n\té²"
+    singles = [bytes([byte]) for byte in sorted(set(characters.encode()))]
+    every = [(left, right) for left in singles for right in singles]
+    small = vocabulary([every[i] for i in draw.permutation(len(every))])
+    text = "".join(draw.choices(characters, 1000))
+    snapshot.assert_close(tokenizer(adapters, small).encode(text), small.encode(text), "ids")
+
+
 def test_encode_empty(adapters: Any) -> None:
     """An empty text has no tokens."""
     made = tokenizer(adapters, gpt2(END_OF_TEXT, merge_count=10), [END_OF_TEXT])

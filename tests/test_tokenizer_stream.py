@@ -87,15 +87,14 @@ def test_encode_iterable_memory(adapters: Any, memory: Memory) -> None:
 
     def stream() -> Iterator[str]:
         for _ in range(ITEM_COUNT):
-            yield special * repeats
+            yield special * repeats + "\n"
 
     made = tokenizer(adapters, special)
     made.encode(special)
-    count = 0
+    expected = ITEM_COUNT * (repeats + 1)
     with memory.watch() as growth:
-        for _ in made.encode_iterable(stream()):
-            count += 1
-    assert count == ITEM_COUNT * repeats, "Each special token of the stream is one id."
+        count = sum(1 for _ in islice(made.encode_iterable(stream()), expected + 1))
+    assert count == expected, "Each special token and line end is one id."
     assert growth.bytes < ALLOWED_MEBIBYTES * MEBIBYTE, (
         f"Encoding {ITEM_COUNT * ITEM_MEBIBYTES} MiB piece by piece took"
         f" {growth.bytes // MEBIBYTE} MiB: let go of what has been encoded."
