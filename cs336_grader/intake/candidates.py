@@ -53,7 +53,7 @@ def find_adapters(source: Source, adapter_names: frozenset[str], notes: Notes) -
     if others:
         rest = named([str(other.path) for other in others])
         notes.say(
-            f"Graded {best.path}, which has the most adapters filled in; not {rest}. "
+            f"Graded {best.path} (most adapters filled in, then least deep), not {rest}. "
             "To grade another, give its own folder."
         )
     return best.path
