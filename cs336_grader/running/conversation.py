@@ -11,6 +11,9 @@ from .arguments import Arguments
 from .faults import WorkerLostError, submission_error
 from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
 
+# Of all that one check receives; an answer alone may be as large as a frame.
+MAX_RECEIVED_BYTES = 2 * 2**30
+
 
 class Conversation:
     """Calls functions and methods in the worker, and makes here the changes they make there.
@@ -24,6 +27,7 @@ class Conversation:
         self.channel = channel
         self.why_lost = why_lost
         self.arguments = Arguments()
+        self.received_bytes = 0
         self.mirrors: dict[int, MirroredOptimizer] = {}
 
     def call(
@@ -95,6 +99,9 @@ class Conversation:
             self.channel.send(message, encoder.buffers)
             while True:
                 answer, buffers = self.channel.receive()
+                self.received_bytes += sum(map(len, buffers))
+                if self.received_bytes > MAX_RECEIVED_BYTES:
+                    raise WireError("more than a check may take in")
                 if answer["op"] not in ("pull", "callback"):
                     break
                 self.reply(answer)

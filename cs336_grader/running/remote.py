@@ -72,6 +72,10 @@ class RemoteObject:
             raise AttributeError(name)
         return lambda *args, **kwargs: self.caller.call(name, args, kwargs, held=self)
 
+    def __bool__(self) -> bool:
+        """Refused: what stays in the worker is neither true nor false."""
+        raise TypeError(f"{self.type_name} has no truth value")
+
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the object itself: a class makes an instance."""
         return self.caller.call(None, args, kwargs, held=self)
