@@ -343,6 +343,12 @@ def test_train_bpe_path_as_text(adapters: Any, snapshot: Snapshot, tmp_path: Pat
     snapshot.assert_close(merges, pairs("b+c"), "merges")
 
 
-def test_train_bpe_vocabulary_too_small(train: Train) -> None:
+def test_train_bpe_vocabulary_too_small(adapters: Any, train: Train, tmp_path: Path) -> None:
     """A vocabulary with no room for all bytes and special tokens is refused."""
-    refusal(lambda: train("abc", -1), "A vocabulary of 256 with a special token")
+    assert len(train("abc", 0)[0]) == 257, "There is just room for the bytes and a special token."
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(b"abc")
+    refusal(
+        lambda: adapters.run_train_bpe(path, 256, [END_OF_TEXT]),
+        "A vocabulary of 256 with a special token",
+    )
