@@ -52,6 +52,7 @@ def outcomes(
         "root": str(staged.root),
         "search_paths": list(staged.search_paths),
         "module": staged.module,
+        "package": assignment.rubric.package,
         "import_seconds": limits.import_seconds,
         "check_seconds": limits.check_seconds,
     }
@@ -76,8 +77,7 @@ def outcomes(
         except BrokenPipeError:
             pass
         finally:
-            process.terminate()
-            process.wait()
+            end(process)
         complaints.seek(0)
         last = (complaints.read().strip().splitlines() or ["it said nothing"])[-1]
         raise CouldNotJudgeError(f"the process that judges ended early: {last}")
@@ -95,6 +95,15 @@ def start(complaints: IO[str]) -> subprocess.Popen[str]:
         encoding="utf-8",
         text=True,
     )
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End the process, which ends its workers first if it still can."""
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def write_line(stream: IO[str], message: dict[str, Any]) -> None:
@@ -123,8 +132,10 @@ def main() -> None:
 
     with (
         contextlib.suppress(KeyboardInterrupt),
+        tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as files,
         tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as scratch,
     ):
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = files
         judge(json.loads(sys.stdin.readline()), Path(scratch), tell)
 
 
@@ -151,7 +162,7 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
         submission = RunningSubmission(
             warm,
             scratch,
-            {name: before[name] for name in ("root", "search_paths", "module")},
+            {name: before[name] for name in ("root", "search_paths", "module", "package")},
             import_seconds=before["import_seconds"],
             check_seconds=before["check_seconds"],
         )
@@ -163,16 +174,19 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
 def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[..., None]) -> None:
     """Record the reference's values, then run the suite on the submission."""
     # Imported here, after the fork, so that no worker holds any of it.
-    from .judging.suite import Suite, record_expected_values, run_suite  # noqa: PLC0415
+    from .judging.suite import Suite, SuiteError, record_expected_values, run_suite  # noqa: PLC0415
 
     suite = Suite(Path(after["folder"]), after["seed"], frozenset(after["checks"]))
-    run_suite(
-        suite,
-        SubmissionSource(submission),
-        record_expected_values(suite),
-        started=lambda check: tell("progress", check=check),
-        finished=lambda outcome: tell("outcome", **asdict(outcome)),
-    )
+    try:
+        run_suite(
+            suite,
+            SubmissionSource(submission),
+            record_expected_values(suite),
+            started=lambda check: tell("progress", check=check),
+            finished=lambda outcome: tell("outcome", **asdict(outcome)),
+        )
+    except SuiteError as error:
+        tell("fault", reason=str(error))
 
 
 class SubmissionSource:

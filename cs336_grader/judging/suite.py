@@ -1,6 +1,7 @@
 """Runs an assignment's suite under pytest in this process, and says what became of each check."""
 
 import contextlib
+import io
 import os
 import time
 from collections.abc import Callable, Generator
@@ -16,6 +17,12 @@ from .expected import RecordedValues
 from .verdict import CaseResult, case_result, outcome
 
 SNAPSHOT_FIXTURE = "snapshot"
+RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+MAX_ERROR = 1000
+
+
+class SuiteError(Exception):
+    """The suite itself is broken."""
 
 
 class AdaptersSource(Protocol):
@@ -70,10 +77,11 @@ def run_suite(
 
 
 def run(suite: Suite, runner: "Runner") -> None:
-    """Run pytest; its own output is of no use to anybody.
+    """Run pytest; its own output matters only where it cannot run the suite at all.
 
     Raises:
         KeyboardInterrupt: the run was told to stop.
+        SuiteError: the suite could not be run.
     """
     arguments = [
         str(suite.folder / "tests"),
@@ -85,10 +93,14 @@ def run(suite: Suite, runner: "Runner") -> None:
         "-pno:cacheprovider",
         "-pno:randomly",
     ]
-    with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
-        pytest.main(arguments, plugins=[runner])
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        code = pytest.main(arguments, plugins=[runner])
     if runner.stopped:
         raise KeyboardInterrupt
+    if code not in RAN:
+        errors = [line for line in output.getvalue().splitlines() if line.startswith("E ")]
+        raise SuiteError(f"the suite cannot be run: {' '.join(errors)[:MAX_ERROR]}")
 
 
 class Runner:

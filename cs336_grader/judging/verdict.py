@@ -30,8 +30,8 @@ def case_result(name: str, error: BaseException) -> CaseResult:
     """The result of a case that ended with an exception."""
     if isinstance(error, pytest.skip.Exception):
         return CaseResult(name, Verdict.NOT_JUDGED, f"The check was skipped: {error}.")
-    if (module := getattr(error, "missing_module", None)) is not None:
-        text = f"It needs the package {module}, which is not installed here."
+    if (missing := getattr(error, "missing", None)) is not None:
+        text = f"It needs {missing}, which the grading environment does not have."
         return CaseResult(name, Verdict.NOT_JUDGED, text)
     if isinstance(error, NoExpectedValueError | OSError | MemoryError):
         text = f"The check could not be carried out: {str(error) or type(error).__name__}."

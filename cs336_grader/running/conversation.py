@@ -99,9 +99,7 @@ class Conversation:
             self.channel.send(message, encoder.buffers)
             while True:
                 answer, buffers = self.channel.receive()
-                self.received_bytes += sum(map(len, buffers))
-                if self.received_bytes > MAX_RECEIVED_BYTES:
-                    raise WireError("more than a check may take in")
+                self.count(buffers)
                 if answer["op"] not in ("pull", "callback"):
                     break
                 self.reply(answer)
@@ -112,6 +110,16 @@ class Conversation:
         if answer["op"] == "error":
             raise submission_error(what, answer)
         return answer, buffers
+
+    def count(self, buffers: list[memoryview]) -> None:
+        """Note how much the check has received.
+
+        Raises:
+            WireError: it is too much.
+        """
+        self.received_bytes += sum(map(len, buffers))
+        if self.received_bytes > MAX_RECEIVED_BYTES:
+            raise WireError("more than a check may take in")
 
     def reply(self, question: Message) -> None:
         """Answer what the worker asks in the middle of a call: an item, or a closure's value."""

@@ -18,7 +18,7 @@ class SubmissionError(Exception):
         text: what it says.
         facts: all of it, in words.
         places: where in the submission it was raised, as "file:line", outermost first.
-        missing_module: the module that was not found, if that was the matter.
+        missing: what was not found of what should be installed, in words, if that was the matter.
     """
 
     def __init__(
@@ -27,12 +27,12 @@ class SubmissionError(Exception):
         type_name: str,
         text: str,
         places: tuple[str, ...],
-        missing_module: str | None,
+        missing: str | None,
     ) -> None:
         self.type_name = type_name
         self.text = text
         self.places = places
-        self.missing_module = missing_module
+        self.missing = missing
         where = f" (at {places[-1]})" if places else ""
         self.facts = f"{what} raised {type_name}: {text}{where}"
         super().__init__(self.facts)

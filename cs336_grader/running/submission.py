@@ -90,7 +90,8 @@ class RunningSubmission:
         if not self.started and self.import_error is None:
             self.start()
         if self.import_error is not None:
-            raise self.import_error
+            # Raised for every check, it would grow by a piece of traceback each time.
+            raise self.import_error.with_traceback(None)
         worker, parent = self.fork_for_check(zlib.crc32(name.encode()))
         with self.warm.deadline(self.check_seconds, keep=self.imported) as passed:
             conversation = Conversation(

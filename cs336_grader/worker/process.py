@@ -20,7 +20,8 @@ from typing import NoReturn
 import numpy as np
 import torch
 
-from .session import Session, describe
+from .exceptions import Origin, describe
+from .session import Session
 from .wire import Channel, Message
 
 PR_SET_PDEATHSIG = 1
@@ -43,7 +44,7 @@ def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
         forget_main()
         forget_grader()
         os.chdir(scratch)
-        tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
+        tempfile.tempdir = os.environ["TMPDIR"] = os.environ["HOME"] = str(scratch)
         close_other_files(connection.fileno())
         serve(Channel(connection))
     finally:
@@ -53,8 +54,8 @@ def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
 def serve(channel: Channel) -> None:
     """Answer messages until the other side is gone."""
     adapters: ModuleType | None = None
-    root: Path | None = None
-    session = Session(channel, adapters, root)
+    origin: Origin | None = None
+    session = Session(channel, adapters, origin)
     while True:
         try:
             message, buffers = channel.receive()
@@ -64,15 +65,15 @@ def serve(channel: Channel) -> None:
             connection = fork(channel, message)
             if connection is not None:
                 channel = Channel(connection)
-                session = Session(channel, adapters, root)
+                session = Session(channel, adapters, origin)
         elif message["op"] == "load":
-            root = Path(message["root"])
+            origin = Origin(Path(message["root"]), message["package"])
             try:
-                adapters = load(root, message["search_paths"], message["module"])
+                adapters = load(origin.root, message["search_paths"], message["module"])
                 channel.send({"op": "loaded"})
             except BaseException as error:
-                channel.send(describe(error, root))
-            session = Session(channel, adapters, root)
+                channel.send(describe(error, origin))
+            session = Session(channel, adapters, origin)
         else:
             session.answer(message, buffers)
 

@@ -2,9 +2,7 @@
 
 import io
 import itertools
-import sys
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,11 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from .exceptions import Origin, describe
 from .standins import StandIns
 from .wire import Channel, Decoder, Encoder, Message, Node, WireError
-
-MAX_TEXT = 4000
-MAX_FRAMES = 4
 
 
 class Session:
@@ -26,13 +22,15 @@ class Session:
     Args:
         channel: leads to the trusted process.
         adapters: the student's module of adapters, or None before it is imported.
-        root: the folder the submission lies in; errors name places in it.
+        origin: where the submission lies; errors name places in it.
     """
 
-    def __init__(self, channel: Channel, adapters: ModuleType | None, root: Path | None) -> None:
+    def __init__(
+        self, channel: Channel, adapters: ModuleType | None, origin: Origin | None
+    ) -> None:
         self.channel = channel
         self.adapters = adapters
-        self.root = root
+        self.origin = origin
         self.held: dict[int, Any] = {}
         self.numbers = itertools.count()
         self.outputs: dict[int, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
@@ -49,7 +47,7 @@ class Session:
             answer, encoder = run(message, Decoder(buffers, self.special()))
             frame = Channel.frame(answer, encoder.buffers)
         except BaseException as error:
-            frame = Channel.frame(describe(error, self.root))
+            frame = Channel.frame(describe(error, self.origin))
         self.channel.send_frame(frame)
 
     def call(self, message: Message, decoder: Decoder) -> tuple[Message, Encoder]:
@@ -245,38 +243,3 @@ def is_plain(value: object) -> bool:
     if isinstance(value, tuple):
         return all(map(is_plain, value))
     return value is None or type(value) in (bool, int, float, str)
-
-
-def describe(error: BaseException, root: Path | None) -> Message:
-    """An exception as text: its type, what it says, and where in the submission it was raised."""
-    try:
-        text = str(error)
-    except Exception:
-        text = "(its text cannot be had)"
-    places = [
-        f"{Path(frame.filename).relative_to(root)}:{frame.lineno}"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if root is not None and Path(frame.filename).is_relative_to(root)
-    ]
-    if isinstance(error, SyntaxError) and root is not None:
-        file = Path(error.filename or "")
-        if file.is_relative_to(root):
-            places.append(f"{file.relative_to(root)}:{error.lineno}")
-    return {
-        "op": "error",
-        "type": type(error).__name__[:MAX_TEXT],
-        "text": text[:MAX_TEXT].encode("utf-8", "replace").decode(),
-        "places": places[-MAX_FRAMES:],
-        "missing": missing_package(error, root),
-    }
-
-
-def missing_package(error: BaseException, root: Path | None) -> str | None:
-    """The package that an import did not find, if it is none of the submission's own."""
-    if not isinstance(error, ModuleNotFoundError) or root is None or not error.name:
-        return None
-    name = error.name.partition(".")[0]
-    own = [Path(path) for path in sys.path if Path(path).is_relative_to(root)]
-    if any((path / name).exists() or (path / f"{name}.py").exists() for path in own):
-        return None
-    return name

@@ -166,7 +166,7 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     warm = fork_warm_worker(scratch)
     signal.signal(signal.SIGTERM, before)
-    load = {"root": str(root), "search_paths": ["."], "module": "adapters"}
+    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
     with closing(warm):
         submission = RunningSubmission(warm, scratch, load, import_seconds=60, check_seconds=6)
         with closing(submission):
