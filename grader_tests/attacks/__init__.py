@@ -1,0 +1,1 @@
+"""Submissions that attack the grader; what each tries is its first sentence."""
