@@ -4,7 +4,6 @@ Facts come in one order: what was asked, then missing entries, shape, dtype, NaN
 how many numbers differ and by how much.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -248,8 +247,9 @@ def clipped(value: object, limit: int = 400) -> str:
 
 
 def is_finite(value: object) -> bool:
-    """Whether every number in a tensor, array or number is finite."""
+    """Whether nothing in a tensor, array or number is NaN or infinite.
+
+    What holds no numbers at all is left for a comparison to name.
+    """
     array = as_array(value)
-    if array is None:
-        return False
-    return bool(np.isfinite(array).all()) if array.size > 1 else math.isfinite(array.item())
+    return array is None or bool(np.isfinite(array).all())

