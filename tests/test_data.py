@@ -181,7 +181,7 @@ def test_get_batch_reads_no_more_than_it_needs(
             file.truncate(size)
         return np.memmap(tmp_path / name, dtype=np.uint16, mode="r")
 
-    file_bytes = 64 * MEBIBYTE
+    file_bytes = 32 * MEBIBYTE
     dataset = mapped("tokens.bin", file_bytes)
     # The first call may load a library.
     get_batch(adapters, mapped("a_few_tokens.bin", 4096), 8, 64)
