@@ -9,20 +9,22 @@ one named ``expected-values``.
 import importlib
 import os
 import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tests
-
 from .draws import Draws
+from .elsewhere import prefer, pretend_installed
 from .memory import Memory
 from .snapshots import Snapshot, SnapshotFolder
 
 HERE = Path(__file__).parent
+SAVED = HERE / "_snapshots"
 SNAPSHOTS = pytest.StashKey[SnapshotFolder]()
 UNUSED = pytest.StashKey[list[Path]]()
 
@@ -45,10 +47,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--snapshot-exact", action="store_true", help="compare with no tolerance at all"
     )
     group.addoption(
+        "--snapshots",
+        type=Path,
+        default=SAVED,
+        metavar="FOLDER",
+        help="where snapshots are kept (default: those saved beside the suite)",
+    )
+    group.addoption(
         "--adapters-from",
         type=Path,
         metavar="PATH",
-        help="check the submission in another folder, in this process",
+        help="check the submission in another folder, in this process; expected values for another"
+        " seed than 0 come from the adapters beside the suite",
     )
 
 
@@ -60,19 +70,38 @@ def seed_number(text: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse options that contradict each other before anything runs."""
-    config.stash[SNAPSHOTS] = SnapshotFolder(
-        HERE / "_snapshots", recording=config.option.update_snapshots
-    )
-    if config.option.update_snapshots and config.option.seed != 0:
+    """Refuse options that cannot be followed, and know where expected values are."""
+    option = config.option
+    folder = option.adapters_from
+    if folder is not None and not (folder / "tests" / "adapters.py").is_file():
+        raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
+    if option.update_snapshots and option.seed != 0 and option.snapshots == SAVED:
         raise pytest.UsageError("snapshots are saved for seed 0 only: leave out --seed")
-    folder = config.option.adapters_from
+    if option.seed != 0 and folder is not None and option.snapshots == SAVED:
+        option.snapshots = recorded(config)
+    config.stash[SNAPSHOTS] = SnapshotFolder(option.snapshots, recording=option.update_snapshots)
     if folder is not None:
-        if not (folder / "tests" / "adapters.py").is_file():
-            raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
-        # Before anything else: a student's package and helper modules win over those beside us.
-        sys.path.insert(0, str(folder.resolve()))
-        tests.__path__.insert(0, str(folder.resolve() / "tests"))
+        pretend_installed(folder.resolve(), temporary_folder(config))
+
+
+def recorded(config: pytest.Config) -> Path:
+    """A folder of what the adapters beside this file return at the run's seed."""
+    folder = temporary_folder(config)
+    arguments = [f"--seed={config.option.seed}", "--update-snapshots", f"--snapshots={folder}"]
+    # In a process of its own, where nothing of the other folder is ever imported.
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", str(HERE), *arguments],
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    return folder
+
+
+def temporary_folder(config: pytest.Config) -> Path:
+    """A folder that is there until the run ends."""
+    folder = tempfile.TemporaryDirectory()
+    config.add_cleanup(folder.cleanup)
+    return Path(folder.name)
 
 
 @pytest.fixture
@@ -81,6 +110,8 @@ def adapters(request: pytest.FixtureRequest) -> Any:
     source = request.config.pluginmanager.get_plugin("adapters-source")
     if source is not None:
         return source.adapters_for(request)
+    if request.config.option.adapters_from is not None:
+        prefer(request.config.option.adapters_from.resolve())
     return importlib.import_module("tests.adapters")
 
 
@@ -95,7 +126,7 @@ def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
     """The one way to compare values."""
     option = request.config.option
     expected_values = request.config.pluginmanager.get_plugin("expected-values")
-    if expected_values is None and option.seed == 0:
+    if expected_values is None and (option.seed == 0 or option.snapshots != SAVED):
         expected_values = request.config.stash[SNAPSHOTS]
     requirement = (request.function.__doc__ or "").strip()
     made = Snapshot(
