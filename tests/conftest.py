@@ -6,6 +6,7 @@ registering a plugin named ``adapters-source``, and keeps expected values of its
 one named ``expected-values``.
 """
 
+import argparse
 import importlib
 import os
 import re
@@ -65,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def seed_number(text: str) -> int:
     """A seed is a non-negative integer."""
     if not text.isdecimal():
-        raise ValueError(f"a seed is a non-negative integer, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a seed is a non-negative integer, not {text!r}")
     return int(text)
 
 
