@@ -4,10 +4,15 @@ Read as data. A package that looks up its own version while it is imported finds
 is installed.
 """
 
+import platform
 import re
 import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
 
 from cs336_grader.records import CouldNotJudgeError
 
@@ -20,8 +25,7 @@ MAX_MANIFEST_BYTES = 2**18
 MAX_DECLARED = 500
 PROJECT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
-# The name a requirement begins with: "torch" of "torch~=2.6.0; python_version > '3'".
-REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
+MAX_REQUIREMENT = 500
 UNKNOWN_VERSION = "0"
 
 
@@ -45,7 +49,7 @@ class Manifests:
             needed |= set(self.read_requirements(folder / "requirements.txt"))
         # A package that asks for its own version is no less right for having no project file.
         for name in top_packages(closure):
-            self.versions.setdefault(spelled(name), UNKNOWN_VERSION)
+            self.versions.setdefault(canonicalize_name(name), UNKNOWN_VERSION)
         self.declared = tuple(sorted(needed)[:MAX_DECLARED])
 
     def read_text(self, path: PurePosixPath) -> str:
@@ -77,7 +81,20 @@ class Manifests:
         name, version = project.get("name"), project.get("version")
         if isinstance(name, str) and PROJECT_NAME.fullmatch(name):
             known = isinstance(version, str) and VERSION.fullmatch(version)
-            self.versions.setdefault(spelled(name), str(version) if known else UNKNOWN_VERSION)
+            known_version = str(version) if known else UNKNOWN_VERSION
+            self.versions.setdefault(canonicalize_name(name), known_version)
+        self.note_python(project.get("requires-python"))
+
+    def note_python(self, wanted: object) -> None:
+        """Say so if the project asks for another Python than the one it is graded with."""
+        try:
+            fits = SpecifierSet(str(wanted or "")).contains(platform.python_version())
+        except InvalidSpecifier:
+            return
+        if not fits:
+            self.notes.say(
+                f"It asks for Python {wanted} and is graded with {platform.python_version()}."
+            )
 
     def write(self, folder: Path) -> None:
         """Write what ``importlib.metadata`` looks for, except for what is installed anyway."""
@@ -119,14 +136,12 @@ def requirements(project: dict[str, Any]) -> list[str]:
 
 def names_of(lines: list[Any]) -> list[str]:
     """The package that each requirement names; what is no requirement is passed over."""
-    found = [REQUIREMENT.match(line) for line in lines if isinstance(line, str)]
-    return [spelled(match[1]) for match in found if match and len(match[1]) <= 64]
-
-
-def spelled(name: str) -> str:
-    """A distribution's name as package indexes spell it.
-
-    >>> spelled("CS336_Basics")
-    'cs336-basics'
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
+    found: list[str] = []
+    for line in lines:
+        if isinstance(line, str) and len(line) <= MAX_REQUIREMENT:
+            try:
+                requirement = Requirement(line.partition("#")[0])
+            except InvalidRequirement:
+                continue
+            found.append(canonicalize_name(requirement.name))
+    return found

@@ -280,6 +280,16 @@ def test_a_project_file_is_data(tmp_path: Path) -> None:
         assert bool(found.notes) == (text == "[project")
 
 
+@pytest.mark.parametrize(
+    ("wanted", "noted"), [(">=3.11", False), (">=99", True), ("<3", True), ("any", False)]
+)
+def test_another_python_is_noted(tmp_path: Path, wanted: str, noted: bool) -> None:
+    """Where the project asks for a Python that does not grade it, the report says so."""
+    project = f'[project]\nname = "mine"\nrequires-python = "{wanted}"'
+    found = staged(tmp_path, {"pyproject.toml": project, "tests/adapters.py": ADAPTERS})
+    assert any(f"asks for Python {wanted}" in note for note in found.notes) == noted
+
+
 def test_a_file_is_no_submission(tmp_path: Path) -> None:
     """What is neither a folder nor a zip could not be judged."""
     (tmp_path / "thesis.pdf").write_bytes(b"%PDF")
