@@ -56,7 +56,11 @@ def outcomes(
         "import_seconds": limits.import_seconds,
         "check_seconds": limits.check_seconds,
     }
-    after = {"folder": str(assignment.folder.resolve()), "seed": seed, "checks": list(checks)}
+    after = {
+        "folder": str(assignment.folder.resolve()),
+        "seed": seed,
+        "checks": {name: assignment.checks[name].file for name in checks},
+    }
     with tempfile.TemporaryFile("w+") as complaints, start(complaints) as process:
         assert process.stdin is not None  # noqa: S101 (both were asked to be pipes)
         assert process.stdout is not None  # noqa: S101
@@ -176,7 +180,7 @@ def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[...,
     # Imported here, after the fork, so that no worker holds any of it.
     from .judging.suite import Suite, SuiteError, record_expected_values, run_suite  # noqa: PLC0415
 
-    suite = Suite(Path(after["folder"]), after["seed"], frozenset(after["checks"]))
+    suite = Suite(Path(after["folder"]), after["seed"], after["checks"])
     try:
         run_suite(
             suite,

@@ -4,7 +4,7 @@ import contextlib
 import io
 import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,12 +39,12 @@ class Suite:
     Attributes:
         folder: the assignment's folder, which holds ``tests``.
         seed: what all inputs derive from.
-        checks: the names of the test functions to run.
+        checks: the test functions to run, each with its file relative to the folder.
     """
 
     folder: Path
     seed: int
-    checks: frozenset[str]
+    checks: Mapping[str, str]
 
 
 def record_expected_values(suite: Suite) -> RecordedValues:
@@ -84,7 +84,7 @@ def run(suite: Suite, runner: "Runner") -> None:
         SuiteError: the suite could not be run.
     """
     arguments = [
-        str(suite.folder / "tests"),
+        *sorted({str(suite.folder / file) for file in suite.checks.values()}),
         f"--rootdir={suite.folder}",
         f"--config-file={os.devnull}",
         f"--seed={suite.seed}",
