@@ -11,6 +11,8 @@ from .arguments import Arguments
 from .faults import WorkerLostError, submission_error
 from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
 
+# What taking in an answer raises that is not as agreed.
+UNUSABLE = (WireError, LookupError, TypeError, ValueError, RuntimeError, AttributeError)
 # Of all that one check receives; an answer alone may be as large as a frame.
 MAX_RECEIVED_BYTES = 2 * 2**30
 
@@ -142,7 +144,7 @@ class Conversation:
         """Decode an answer; one that is not as agreed is as good as none."""
         try:
             return decode()
-        except (WireError, KeyError, TypeError, ValueError, IndexError) as error:
+        except UNUSABLE as error:
             reason = str(error) if isinstance(error, WireError) else "it is not as agreed"
             raise WorkerLostError(f"what came back cannot be used: {reason}") from error
 

@@ -6,8 +6,8 @@ WorkerLostError           the worker ended, hung, or sent what is no answer
 """
 
 
-class CouldNotRunError(Exception):
-    """No worker could be started."""
+class CouldNotRunError(OSError):
+    """No worker could be started: the system refused, or the warm worker is gone."""
 
 
 class SubmissionError(Exception):

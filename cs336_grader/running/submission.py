@@ -105,15 +105,15 @@ class RunningSubmission:
                 self.empty_scratch()
 
     def fork_for_check(self, entropy: int) -> tuple[Worker, Worker]:
-        """A worker for one check and its parent; where the imported one has gone, a new one."""
-        if self.imported is None:
-            return self.fork_and_import(), self.warm.worker
-        try:
-            return self.imported.fork(entropy), self.imported
-        except WorkerLostError:
-            self.close()
-            self.start()
-            return self.fork_for_check(entropy)
+        """A worker for one check, and its parent."""
+        if self.imported is not None:
+            try:
+                with self.warm.deadline(self.check_seconds):
+                    return self.imported.fork(entropy), self.imported
+            except WorkerLostError:
+                # It has ended or no longer forks: from now on, every check imports anew.
+                self.close()
+        return self.fork_and_import(), self.warm.worker
 
     def close(self) -> None:
         """End the worker that has imported the submission, and all others."""

@@ -127,8 +127,12 @@ class WarmWorker:
 
     def descendants(self, keep: Worker | None) -> list[psutil.Process]:
         """The running processes that descend from this one, without the one to keep."""
-        running = []
-        for process in self.process.children(recursive=True):
+        running: list[psutil.Process] = []
+        try:
+            descendants = self.process.children(recursive=True)
+        except psutil.NoSuchProcess:
+            return running
+        for process in descendants:
             with suppress(psutil.NoSuchProcess):
                 if process.status() != psutil.STATUS_ZOMBIE and (
                     keep is None or process.pid != keep.pid
@@ -138,8 +142,8 @@ class WarmWorker:
 
     def close(self) -> None:
         """Kill it and every process that descends from it."""
+        self.sweep()
         with suppress(psutil.NoSuchProcess):
-            self.sweep()
             self.process.kill()
         self.worker.channel.close()
         os.waitpid(self.process.pid, 0)

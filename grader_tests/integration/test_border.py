@@ -146,6 +146,11 @@ def subclass():
     return torch.ones(2).as_subclass(Liar)
 
 
+def end_parent():
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1000)
+
+
 def write_rubbish():
     import gc
     import socket
@@ -341,6 +346,17 @@ def test_a_lost_worker_costs_its_own_check(submission: RunningSubmission, end: s
         getattr(adapters, end)()
     with submission.check("next") as adapters:
         assert adapters.echo(1) == [1]
+
+
+def test_a_submission_that_cannot_be_forked_is_imported_anew(
+    submission: RunningSubmission,
+) -> None:
+    """Whatever became of the worker that imported it, every check gets its own process."""
+    with pytest.raises(WorkerLostError), submission.check("parent") as adapters:
+        adapters.end_parent()
+    for _ in range(2):
+        with submission.check("next") as adapters:
+            assert adapters.remember() == 1
 
 
 def test_nothing_outlives_its_check(submission: RunningSubmission) -> None:
