@@ -1,0 +1,57 @@
+"""The assignment's checks earn nobody points for work that was not done."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cs336_grader.judging import scoring
+from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.suite import Suite, run_suite
+from cs336_grader.records import Outcome, Verdict
+from cs336_grader.rubric import load_assignment
+from grader_tests.unit.test_repository import ROOT
+
+ASSIGNMENT = load_assignment(ROOT)
+SUITE = Suite(ROOT, 7, {check.name: check.file for check in ASSIGNMENT.checks.values()})
+
+
+class Alike:
+    """Adapters that all do the same."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.adapters = SimpleNamespace(**dict.fromkeys(ASSIGNMENT.adapter_names, function))
+
+    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
+        """The adapters."""
+        return self.adapters
+
+
+def judged(function: Callable[..., Any]) -> dict[str, Outcome]:
+    """The outcome of every check on adapters that all do the same."""
+    expected = RecordedValues()
+    expected.recording = False
+    return {outcome.check: outcome for outcome in run_suite(SUITE, Alike(function), expected)}
+
+
+def stub(*_args: object, **_options: object) -> None:
+    """What a student starts from."""
+    raise NotImplementedError
+
+
+def test_no_check_passes_on_stubs() -> None:
+    """Not one, advice included; and none of them is left unjudged."""
+    found = judged(stub)
+    assert found.keys() == ASSIGNMENT.checks.keys()
+    assert {name for name, o in found.items() if o.verdict is not Verdict.FAILED} == set()
+
+
+@pytest.mark.parametrize("returned", [None, 0.0, [], ""], ids=repr)
+def test_returning_nothing_of_use_earns_nothing(returned: object) -> None:
+    """A check may hold on such a value, as where nothing is to change; no point depends on it."""
+    problems = tuple(ASSIGNMENT.rubric.problems)
+    outcomes = judged(lambda *_args, **_options: returned)
+    checks = scoring.check_results(ASSIGNMENT, problems, outcomes, absent="absent")
+    results = scoring.problem_results(ASSIGNMENT, problems, checks)
+    assert {result.id: result.score for result in results if result.score} == {}
