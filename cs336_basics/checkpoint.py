@@ -2,7 +2,6 @@
 
 import io
 import os
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -12,6 +11,9 @@ from torch import Tensor, nn
 
 # BytesIO by its own name, because at run time it is no IO: it has neither name nor mode.
 PathOrFile = str | os.PathLike[str] | IO[bytes] | io.BytesIO
+
+# What a checkpoint holds, and of which type each is.
+ENTRIES = {"model": dict, "optimizer": dict, "iteration": int}
 
 
 def save_checkpoint(
@@ -63,7 +65,7 @@ def load_checkpoint(
     require_fit(model.state_dict(), checkpoint["model"])
     try:
         optimizer.load_state_dict(checkpoint["optimizer"])
-    except (ValueError, KeyError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the checkpoint does not fit the optimizer: {error}") from error
     model.load_state_dict(checkpoint["model"])
     iteration: int = checkpoint["iteration"]
@@ -78,12 +80,15 @@ def read_checkpoint(src: PathOrFile) -> dict[str, Any]:
         checkpoint = torch.load(src, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"there is no checkpoint at {name}") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except OSError:
+        raise
+    except Exception as error:
+        # Bytes that are no checkpoint make torch raise nearly anything.
         raise ValueError(
-            f"{name} is no checkpoint, or is damaged, or is not read from its start: {error}"
+            f"{name} is no checkpoint, or is damaged, or is not read from its start"
         ) from error
-    if not isinstance(checkpoint, dict) or not {"model", "optimizer", "iteration"} <= set(
-        checkpoint
+    if not isinstance(checkpoint, dict) or any(
+        not isinstance(checkpoint.get(key), kind) for key, kind in ENTRIES.items()
     ):
         raise ValueError(f"{name} is no checkpoint of model, optimizer and iteration")
     return checkpoint

@@ -160,7 +160,9 @@ def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
         load_checkpoint(tmp_path / "absent.pt", model, optimizer)
 
 
-@pytest.mark.parametrize("content", [b"", b"no checkpoint at all", b"PK\x03\x04 half an archive"])
+@pytest.mark.parametrize(
+    "content", [b"", b"no checkpoint at all", b"PK\x03\x04 half an archive", b".", b"K\x01K\x02s."]
+)
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes) -> None:
     """Whatever torch makes of the bytes, the message says what they are not."""
     path, model, optimizer = saved_run(tmp_path)
@@ -179,11 +181,29 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
         load_checkpoint(path, model, optimizer)
 
 
-def test_another_file_of_torch_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"weight": torch.zeros(2, 3)},
+        [1, 2, 3],
+        {"model": [1], "optimizer": {}, "iteration": 0},
+        {"model": {}, "optimizer": [1], "iteration": 0},
+        {"model": {}, "optimizer": {}, "iteration": "0"},
+    ],
+)
+def test_another_file_of_torch_is_refused(tmp_path: Path, content: object) -> None:
     """A state dict alone is not a run."""
     path, model, optimizer = saved_run(tmp_path)
-    torch.save(model.state_dict(), path)
+    torch.save(content, path)
     with pytest.raises(ValueError, match="no checkpoint of model, optimizer and iteration"):
+        load_checkpoint(path, model, optimizer)
+
+
+def test_an_optimizer_of_another_kind_is_refused(tmp_path: Path) -> None:
+    """An optimizer's entry that is no optimizer's state does not fit."""
+    path, model, optimizer = saved_run(tmp_path)
+    torch.save({"model": model.state_dict(), "optimizer": {"state": 3}, "iteration": 0}, path)
+    with pytest.raises(ValueError, match="does not fit the optimizer"):
         load_checkpoint(path, model, optimizer)
 
 
