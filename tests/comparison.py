@@ -141,7 +141,7 @@ def kind(value: object) -> str:
 
 
 def number_kind(array: Array) -> str:
-    """Boolean, integer, floating point or complex."""
+    """Boolean, integer or floating-point; of anything else, the dtype."""
     names = {"b": "boolean", "i": "integer", "u": "integer", "f": "floating-point"}
     return names.get(array.dtype.kind, str(array.dtype))
 
@@ -165,9 +165,9 @@ def number_difference(
     wrong = error > allowed
     if not wrong.any():
         return None
-    worst = np.unravel_index(int(np.argmax(error - allowed)), error.shape)
+    worst = np.unravel_index(int(np.argmax(np.where(wrong, error, 0.0))), error.shape)
     facts = (
-        f"{share(wrong)} differ, largest error {error[wrong].max():.3g}"
+        f"{share(wrong)} differ, largest error {error[worst]:.3g}"
         f" where {allowed[worst]:.1g} is allowed; mean error {error[wrong].mean():.3g}."
     )
     return facts + "\n" + places(actual, expected, wrong, reveal=reveal)

@@ -45,7 +45,8 @@ class Draws:
 
     def permutation(self, n: int) -> Tensor:
         """The numbers 0 … n - 1 in random order, int64."""
-        return torch.from_numpy(self.generator.permutation(n))
+        # With NumPy 1 on Windows, the numbers have only 32 bits.
+        return torch.from_numpy(self.generator.permutation(n)).to(torch.int64)
 
     def choice(self, options: Sequence[T]) -> T:
         """One of the options."""

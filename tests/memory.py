@@ -28,7 +28,8 @@ class Memory:
     """Watches one process.
 
     Pages of a mapped file are counted by themselves: they can be dropped at any time and are not a
-    copy. A peak shorter than the interval between two looks can be missed.
+    copy. A peak shorter than the interval between two looks can be missed. A process that has ended
+    grows no more.
 
     Args:
         pid: the process to watch.
@@ -52,7 +53,10 @@ class Memory:
         over = threading.Event()
 
         def note() -> None:
-            own, mapped = self.look()
+            try:
+                own, mapped = self.look()
+            except psutil.NoSuchProcess:
+                return
             growth.bytes = max(growth.bytes, own - own_before)
             growth.mapped_bytes = max(growth.mapped_bytes, mapped - mapped_before)
 

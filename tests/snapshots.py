@@ -74,7 +74,8 @@ class SnapshotFolder:
 def equal_entries(one: Entries, other: Entries) -> bool:
     """Whether two sets of entries are the same to the bit."""
     return one.keys() == other.keys() and all(
-        one[name].dtype == other[name].dtype and one[name].tobytes() == other[name].tobytes()
+        (one[name].dtype, one[name].shape, one[name].tobytes())
+        == (other[name].dtype, other[name].shape, other[name].tobytes())
         for name in one
     )
 

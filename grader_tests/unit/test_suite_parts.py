@@ -1,0 +1,51 @@
+"""The parts of the suite that every check relies on: comparing, keeping values, watching memory."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.comparison import Tolerance, difference
+from tests.memory import Memory
+from tests.snapshots import SnapshotFolder
+
+
+def test_another_shape_of_the_same_numbers_is_saved_anew(tmp_path: Path) -> None:
+    """A snapshot is kept as it is only if nothing of it changed."""
+    folder = SnapshotFolder(tmp_path, recording=True)
+    folder.save("check", {"output": np.arange(6).reshape(2, 3)})
+    folder.save("check", {"output": np.arange(6).reshape(2, 3)})
+    assert folder.written == ["check"]
+    folder.save("check", {"output": np.arange(6).reshape(3, 2)})
+    saved = folder.load("check")
+    assert saved is not None
+    assert saved["output"].shape == (3, 2)
+
+
+def test_the_largest_error_is_told_with_what_is_allowed_in_its_place() -> None:
+    """What is allowed grows with the number expected, so it must be that of the same element."""
+    facts = difference(
+        torch.tensor([1000.3, 0.15]), torch.tensor([1000.0, 0.0]), Tolerance(1e-4, 2e-4)
+    )
+    assert facts is not None
+    assert "largest error 0.3 where 0.2 is allowed" in facts
+
+
+def test_watching_a_process_that_ends_hides_no_exception() -> None:
+    """That the process is gone is not what a check is to be told."""
+
+    def fail_while_watching() -> None:
+        command = [sys.executable, "-c", "input()"]
+        with (
+            subprocess.Popen(command, stdin=subprocess.PIPE) as process,
+            Memory(process.pid).watch(),
+        ):
+            process.kill()
+            process.wait()
+            raise RuntimeError("of the block")
+
+    with pytest.raises(RuntimeError, match="of the block"):
+        fail_while_watching()
