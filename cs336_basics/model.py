@@ -9,11 +9,12 @@ Sources:
     the norm before each part instead of after it.
     LLaMA (Touvron et al., arXiv:2302.13971): these parts put together; d_ff = 8/3 d_model.
 
-Shapes, in comments and signatures:
-    B  batch         T  sequence length    D  d_model    V  vocabulary
-    H  heads         Q  queries            K  keys       F  d_ff
-    d_k, d_v: width of one head's query or key, and of its value
-    ...: any number of leading axes, none included
+Axes, in signatures and comments:
+    ...        any number of leading axes, none included
+    T          sequence length
+    H          heads
+    d_k, d_v   width of one head's query or key, and of its value
+    the others are called as the arguments that set them: d_model, d_ff, vocab_size, max_seq_len
 """
 
 import math
@@ -167,7 +168,7 @@ def scaled_dot_product_attention(
     The mask is True where a query may attend to a key. A query that may attend to nothing gets
     zeros.
     """
-    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])  # (..., Q, K)
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])  # (..., queries, keys)
     if mask is None:
         return softmax(scores, dim=-1) @ V
     # The lowest finite number, for a row of nothing but -inf is NaN in value and in gradient;

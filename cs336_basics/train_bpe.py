@@ -17,6 +17,9 @@ from cs336_basics.pretokenization import count_pretokens_in_file
 
 Pair = tuple[int, int]
 
+BYTE_TOKENS = [bytes([byte]) for byte in range(256)]
+INVERTED_BYTES = bytes(reversed(range(256)))
+
 
 def train_bpe(
     input_path: str | os.PathLike[str],
@@ -33,6 +36,7 @@ def train_bpe(
         special_tokens: Kept whole: hard borders in the text, and not counted. Repeated ones count
             once.
         num_workers: Processes that read the text; all CPUs by default. The result is the same.
+            They import the calling script, so it must train under ``if __name__ == "__main__"``.
 
     Returns:
         The vocabulary (special tokens in the order given, then the 256 bytes, then one token for
@@ -51,11 +55,13 @@ def train_bpe(
             f"{len(specials)} special tokens: it must be at least {256 + len(specials)}"
         )
     pretokens = count_pretokens_in_file(input_path, specials, num_workers)
-    tokens = [bytes([byte]) for byte in range(256)]
     merges = merge_pairs({word.encode("utf-8"): n for word, n in pretokens.items()}, num_merges)
-    tokens += [first + second for first, second in merges]
-    vocab = dict(enumerate([token.encode("utf-8") for token in specials] + tokens))
-    return vocab, merges
+    tokens = [
+        *(token.encode("utf-8") for token in specials),
+        *BYTE_TOKENS,
+        *(first + second for first, second in merges),
+    ]
+    return dict(enumerate(tokens)), merges
 
 
 def merge_pairs(word_counts: Mapping[bytes, int], num_merges: int) -> list[tuple[bytes, bytes]]:
@@ -64,28 +70,25 @@ def merge_pairs(word_counts: Mapping[bytes, int], num_merges: int) -> list[tuple
     >>> merge_pairs({b"aaab": 2, b"cab": 1}, 2)
     [(b'a', b'a'), (b'a', b'b')]
     """
-    tokens = [bytes([byte]) for byte in range(256)]
     merges: list[tuple[bytes, bytes]] = []
-    pairs = PairIndex(word_counts, tokens)
+    pairs = PairIndex(word_counts)
     while len(merges) < num_merges:
         pair = pairs.pop_most_frequent()
         if pair is None:
             break
-        first, second = pair
-        merges.append((tokens[first], tokens[second]))
-        tokens.append(tokens[first] + tokens[second])
-        pairs.merge(pair, len(tokens) - 1)
+        merges.append(pairs.merge(pair))
     return merges
 
 
 class PairIndex:
     """Every pair of neighbouring tokens: how frequent it is and which words hold it.
 
-    Tokens are indices into a list that the owner extends before each merge.
+    Attributes:
+        tokens: the bytes of each token; words and pairs name tokens by their place in it.
     """
 
-    def __init__(self, word_counts: Mapping[bytes, int], tokens: list[bytes]) -> None:
-        self.tokens = tokens
+    def __init__(self, word_counts: Mapping[bytes, int]) -> None:
+        self.tokens = list(BYTE_TOKENS)
         self.words = [list(word) for word in word_counts]
         self.word_counts = list(word_counts.values())
         self.counts: Counter[Pair] = Counter()
@@ -95,7 +98,7 @@ class PairIndex:
             for pair in pairwise(word):
                 self.counts[pair] += count
                 self.words_with[pair].add(index)
-        self.sort_keys = [descending(token) for token in tokens]
+        self.sort_keys = [descending(token) for token in self.tokens]
         self.heap = [self.heap_entry(pair) for pair in self.counts]
         heapq.heapify(self.heap)
 
@@ -126,18 +129,22 @@ class PairIndex:
         del self.counts[pair]
         self.words_with.pop(pair, None)
 
-    def merge(self, pair: Pair, merged: int) -> None:
-        """Put the token merged in the place of each occurrence of pair, from left to right."""
-        self.sort_keys.append(descending(self.tokens[merged]))
+    def merge(self, pair: Pair) -> tuple[bytes, bytes]:
+        """Put a new token in the place of each occurrence of a pair; the bytes of its halves."""
+        first, second = (self.tokens[token] for token in pair)
+        merged = len(self.tokens)
+        self.tokens.append(first + second)
+        self.sort_keys.append(descending(first + second))
         created: set[Pair] = set()
         for index in self.words_with.pop(pair):
             created |= self.merge_in_word(index, pair, merged)
         self.forget(pair)
         for new_pair in created:
             heapq.heappush(self.heap, self.heap_entry(new_pair))
+        return first, second
 
     def merge_in_word(self, index: int, pair: Pair, merged: int) -> set[Pair]:
-        """Merge within one word, keep counts and index up to date and tell which pairs are new."""
+        """Merge within one word, from left to right, and return the pairs that this creates."""
         first, second = pair
         word, count = self.words[index], self.word_counts[index]
         end = len(word)
@@ -175,6 +182,3 @@ def descending(token: bytes) -> str:
     The character at its end is greater than any byte, for a token comes after its continuations.
     """
     return token.translate(INVERTED_BYTES).decode("latin-1") + "\u0100"
-
-
-INVERTED_BYTES = bytes(reversed(range(256)))
