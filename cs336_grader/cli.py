@@ -206,7 +206,8 @@ def exit_code(report: Report, fail_under: float | None) -> int:
     """What the program says to the one that started it."""
     if any(problem.verdict is Verdict.NOT_JUDGED for problem in report.problems):
         return COULD_NOT_JUDGE
-    if fail_under is not None and report.score < fail_under / 100 * report.max_score:
+    # Rounded, because 20 % of 3 points would be a little more than 0.6.
+    if fail_under is not None and report.score < round(fail_under / 100 * report.max_score, 9):
         return BELOW_THE_BAR
     return GRADED
 

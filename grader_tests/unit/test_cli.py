@@ -10,7 +10,15 @@ from click.testing import CliRunner, Result
 from rich.text import Text
 
 from cs336_grader import cli, pipeline
-from cs336_grader.records import CouldNotJudgeError, Outcome, Progress, Verdict
+from cs336_grader.records import (
+    CouldNotJudgeError,
+    Isolation,
+    Outcome,
+    Progress,
+    Report,
+    SubmissionRecord,
+    Verdict,
+)
 from grader_tests.unit.submissions import STUBS, write
 from grader_tests.unit.test_rubric import TINY
 
@@ -89,6 +97,25 @@ def test_only(run: Run) -> None:
 def test_fail_under(run: Run, percent: str, code: int) -> None:
     """Below the bar has an exit code of its own."""
     assert run("--fail-under", percent).exit_code == code
+
+
+@pytest.mark.parametrize("percent", [5, 7, 20, 40, 55, 99])
+def test_a_score_at_the_bar_is_not_below_it(percent: int) -> None:
+    """How a computer writes 20 % of 3 points decides nothing."""
+    report = Report(
+        schema_version=1,
+        submission=SubmissionRecord("name", ""),
+        seed=0,
+        isolation=Isolation("process"),
+        score=round(3 * percent / 100, 2),
+        max_score=3.0,
+        problems=(),
+        checks=(),
+        notes=(),
+        duration_seconds=0.0,
+    )
+    assert cli.exit_code(report, percent) == cli.GRADED
+    assert cli.exit_code(report, percent + 0.01) == cli.BELOW_THE_BAR
 
 
 def test_full_marks_are_not_below_a_hundred_percent(run: Run) -> None:
