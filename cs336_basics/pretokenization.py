@@ -23,6 +23,8 @@ PRETOKEN = regex.compile(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{
 
 # Files of at most this many bytes are not worth the start of another process.
 CHUNK_BYTES = 4 * 2**20
+# Windows cannot wait for more processes at once.
+MAX_WORKERS = 61
 
 
 def special_token_pattern(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:
@@ -72,7 +74,7 @@ def count_pretokens_in_file(
     """
     boundaries = find_chunk_boundaries(path, special_tokens, chunk_bytes)
     chunks = [(Path(path), a, b, tuple(special_tokens)) for a, b in itertools.pairwise(boundaries)]
-    num_workers = min(num_workers or os.cpu_count() or 1, len(chunks))
+    num_workers = min(num_workers or os.cpu_count() or 1, len(chunks), MAX_WORKERS)
     if num_workers <= 1:
         return sum_counts(map(count_pretokens_in_chunk, chunks))
     # Spawned, for a fork of a process with threads (torch has some) can hang.
