@@ -33,8 +33,11 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, int, str]:
-        """Most published names first, then most filled in, then least deep."""
-        return (-self.published, -self.filled, len(self.path.parts), str(self.path))
+        """Most filled in first, then most published, then least deep.
+
+        A copy of the stubs must not win over work from which some stubs were deleted.
+        """
+        return (-self.filled, -self.published, len(self.path.parts), str(self.path))
 
 
 def find_adapters(source: Source, adapter_names: frozenset[str], notes: Notes) -> PurePosixPath:
@@ -44,7 +47,7 @@ def find_adapters(source: Source, adapter_names: frozenset[str], notes: Notes) -
         NothingToGradeError: there are none, or they are no Python.
     """
     paths = [path for path in source.sizes if path.name == ADAPTERS]
-    found = sorted(candidates(source, paths, adapter_names), key=lambda found: found.rank)
+    found = sorted(candidates(source, paths, adapter_names), key=lambda candidate: candidate.rank)
     if not found:
         raise NothingToGradeError(absence(paths, adapter_names))
     best, *others = found

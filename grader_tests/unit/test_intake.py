@@ -127,8 +127,9 @@ def test_a_folder_on_a_path_of_the_students_own_is_taken(tmp_path: Path) -> None
 
 
 def test_the_best_candidate_is_taken(tmp_path: Path) -> None:
-    """Most adapters first, then most filled in, then least deep; the others are noted."""
-    full = STUBS.replace("raise NotImplementedError\n", "return []\n")
+    """Most adapters filled in first, then least deep; the others are noted."""
+    names = ("run_moving_average", "run_count_words", "run_running_totals")
+    full = "".join(f"def {name}(_): return []\n" for name in names)
     found = staged(
         tmp_path,
         {
@@ -144,6 +145,12 @@ def test_the_best_candidate_is_taken(tmp_path: Path) -> None:
     assert note.startswith("Graded old/tests/adapters.py")
     assert "tests/adapters.py" in note
     assert "unrelated" not in note
+
+
+def test_a_copy_of_the_stubs_does_not_win_over_part_of_the_work(tmp_path: Path) -> None:
+    """Stubs that were deleted do not count for less than stubs that were kept."""
+    found = staged(tmp_path, {"original/adapters.py": STUBS, "tests/adapters.py": ADAPTERS})
+    assert found.module == "tests.adapters"
 
 
 def test_no_adapters_is_the_submissions_fault(tmp_path: Path) -> None:
