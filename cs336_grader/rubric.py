@@ -156,7 +156,7 @@ def load_assignment(folder: Path) -> Assignment:
     rubric = read_rubric(folder / RUBRIC)
     found = suite_functions(folder)
     checks = {
-        name: place(Check(name, problem_id, tier, "", ""), found)
+        name: check(name, problem_id, tier, found)
         for problem_id, problem in rubric.problems.items()
         for tier, name in problem.checks()
     }
@@ -207,15 +207,14 @@ def complaints(error: ValidationError) -> Iterator[str]:
         yield f"{RUBRIC.as_posix()}: {key}: {advice}"
 
 
-def place(check: Check, found: dict[str, Function]) -> Check:
-    """Complete a check with where its function stands and what it asks for."""
-    if check.name not in found:
+def check(name: str, problem: str, tier: Tier, found: dict[str, Function]) -> Check:
+    """A check of the rubric, with where its function stands and what it asks for."""
+    if name not in found:
         raise RubricError(
-            f"{RUBRIC.as_posix()}: problems.{check.problem}.{check.tier}: no file tests/test_*.py"
-            f" has a function {check.name}; correct its spelling or write the check"
+            f"{RUBRIC.as_posix()}: problems.{problem}.{tier}: no file tests/test_*.py"
+            f" has a function {name}; correct its spelling or write the check"
         )
-    function = found[check.name]
-    return Check(check.name, check.problem, check.tier, function.file, function.requirement)
+    return Check(name, problem, tier, found[name].file, found[name].requirement)
 
 
 def suite_functions(folder: Path) -> dict[str, Function]:

@@ -191,7 +191,7 @@ class Closure:
     def leave_out_what_shadows(self) -> None:
         """Leave out what would be imported in place of something installed."""
         for path in sorted(self.taken):
-            for root in self.used_roots:
+            for root in sorted(self.used_roots):
                 if not path.is_relative_to(root):
                     continue
                 top = path.relative_to(root).parts[0]

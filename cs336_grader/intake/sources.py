@@ -86,30 +86,28 @@ class FolderSource:
     def __init__(self, path: Path, notes: Notes) -> None:
         self.folder = path.resolve()
         self.name = self.folder.name
-        self.sizes = dict(self.walk(self.folder, PurePosixPath(), notes))
+        self.sizes = dict(self.walk(notes))
 
-    def walk(
-        self, folder: Path, relative: PurePosixPath, notes: Notes
-    ) -> Iterator[tuple[PurePosixPath, int]]:
-        """The regular files of a folder and of those within it."""
-        pending = [(folder, relative)]
+    def walk(self, notes: Notes) -> Iterator[tuple[PurePosixPath, int]]:
+        """The regular files of the folder and of those within it, with their sizes."""
+        pending = [PurePosixPath()]
         found = 0
         while pending:
-            folder, relative = pending.pop()
+            folder = pending.pop()
             try:
-                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+                entries = sorted(os.scandir(self.folder / folder), key=lambda entry: entry.name)
             except OSError:
-                notes.skipped("cannot be read", relative)
+                notes.skipped("cannot be read", folder)
                 continue
-            if relative.parts and any(entry.name == VENV_MARK for entry in entries):
+            if folder.parts and any(entry.name == VENV_MARK for entry in entries):
                 continue
             for entry in entries:
-                path = relative / entry.name
+                path = folder / entry.name
                 if entry.is_symlink():
                     notes.skipped("links are not followed", path)
                 elif entry.is_dir(follow_symlinks=False):
                     if takes_folder(entry.name) and is_storable(path, notes):
-                        pending.append((folder / entry.name, path))
+                        pending.append(path)
                 elif not entry.is_file(follow_symlinks=False):
                     notes.skipped("not a regular file", path)
                 elif is_storable(path, notes):
