@@ -35,7 +35,6 @@ class Staged:
         root: the private folder they were copied to.
         module: how the adapters are imported, as in "tests.adapters".
         search_paths: the folders, relative to the root, that imports start from, in order.
-        declared: the packages that the submission says it needs, as package indexes spell them.
         notes: what was chosen, left out or refused, one sentence each.
     """
 
@@ -44,7 +43,6 @@ class Staged:
     root: Path
     module: str
     search_paths: tuple[str, ...]
-    declared: tuple[str, ...]
     notes: tuple[str, ...]
 
 

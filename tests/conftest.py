@@ -90,11 +90,16 @@ def recorded(config: pytest.Config) -> Path:
     folder = temporary_folder(config)
     arguments = [f"--seed={config.option.seed}", "--update-snapshots", f"--snapshots={folder}"]
     # In a process of its own, where nothing of the other folder is ever imported.
-    subprocess.run(
+    recording = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", str(HERE), *arguments],
-        stdout=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
         check=False,
     )
+    if recording.returncode > pytest.ExitCode.TESTS_FAILED:
+        raise pytest.UsageError(
+            f"the adapters beside the suite could not be run at this seed:\n{recording.stdout}"
+        )
     return folder
 
 
@@ -149,11 +154,13 @@ def check_name(item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Note snapshots that no check uses, where all checks were collected."""
     whole = all(HERE.is_relative_to(Path(re.split("::", arg)[0]).absolute()) for arg in config.args)
     named = any("::" in arg for arg in config.args)
-    if whole and not named:
+    if whole and not named and not session.testsfailed:
         users = {
             check_name(item) for item in items if "snapshot" in getattr(item, "fixturenames", ())
         }

@@ -27,8 +27,8 @@ class ExpectedValues(Protocol):
     recording: bool
     reveal: bool
 
-    def load(self, check: str) -> Entries | None:
-        """The entries recorded for a check, or None if there are none."""
+    def load(self, check: str, name: str) -> Array | None:
+        """One of the entries recorded for a check, or None if there is none of the name."""
 
     def save(self, check: str, entries: Entries) -> None:
         """Record a check's entries."""
@@ -48,17 +48,20 @@ class SnapshotFolder:
         """The file of a check; characters that some file systems refuse become ``-``."""
         return self.folder / (re.sub(r"[^\w.\[\]=+-]", "-", check) + ".npz")
 
-    def load(self, check: str) -> Entries | None:
-        """The entries saved for a check, or None if it has no file."""
+    def load(self, check: str, name: str) -> Array | None:
+        """One of the entries saved for a check, or None if there is none of the name."""
+        return self.entries(check).get(name)
+
+    def entries(self, check: str) -> Entries:
+        """The entries saved for a check."""
         if not self.path(check).exists():
-            return None
+            return {}
         with np.load(self.path(check), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
 
     def save(self, check: str, entries: Entries) -> None:
         """Write a check's entries, unless the file already holds exactly these."""
-        saved = self.load(check)
-        if saved is not None and equal_entries(saved, entries):
+        if equal_entries(self.entries(check), entries):
             return
         self.folder.mkdir(exist_ok=True)
         with self.path(check).open("wb") as file:
@@ -130,12 +133,12 @@ class Snapshot:
         if self.expected_values.recording:
             self.entries[name] = encode(actual)
             return
-        saved = self.expected_values.load(self.check)
-        if saved is None or name not in saved:
+        saved = self.expected_values.load(self.check, name)
+        if saved is None:
             pytest.fail(f"no snapshot holds {name!r} of {self.check}; write it: make snapshots")
         facts = difference(
             actual,
-            decode(saved[name]),
+            decode(saved),
             self.tolerance(atol, rtol),
             same_dtype=same_dtype,
             reveal=self.reveal,

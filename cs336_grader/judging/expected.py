@@ -21,15 +21,15 @@ class RecordedValues:
         self.recording = True
         self.values: dict[str, dict[str, Any]] = {}
 
-    def load(self, check: str) -> dict[str, Any]:
-        """The entries recorded for a check.
+    def load(self, check: str, name: str) -> Any:
+        """One of the entries recorded for a check.
 
         Raises:
-            NoExpectedValueError: there are none.
+            NoExpectedValueError: there is none of the name.
         """
-        if check not in self.values:
-            raise NoExpectedValueError(f"the reference recorded nothing for {check}")
-        return self.values[check]
+        if name not in self.values.get(check, {}):
+            raise NoExpectedValueError(f"the reference recorded no {name!r} for {check}")
+        return self.values[check][name]
 
     def save(self, check: str, entries: dict[str, Any]) -> None:
         """Record a check's entries."""

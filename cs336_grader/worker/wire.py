@@ -33,6 +33,8 @@ Frame = list[memoryview]
 MAX_HEADER_BYTES = 64 * 2**20
 MAX_BODY_BYTES = 2**30
 MAX_BUFFERS = 100_000
+MAX_DIMENSIONS = 64
+MAX_SIZE = 2**48
 LENGTH = struct.Struct(">I")
 # Fewer integers than this are as short in JSON.
 COMPACT_FROM = 16
@@ -264,8 +266,16 @@ class Decoder:
         buffers: Sequence[memoryview],
         special: dict[str, Callable[..., object]] | None = None,
     ) -> None:
-        self.buffers = buffers
+        self.buffers: list[memoryview | None] = list(buffers)
         self.special = special or {}
+
+    def take(self, buffer: int) -> memoryview:
+        """A buffer, once: a frame may not be multiplied by naming its buffers again and again."""
+        data = self.buffers[buffer]
+        self.buffers[buffer] = None
+        if data is None:
+            raise WireError("a buffer that is named twice")
+        return data
 
     def decode(self, node: Node) -> Any:
         """The value of a node.
@@ -297,11 +307,11 @@ class Decoder:
 
     def decode_bytes(self, _tag: str, buffer: int) -> bytes:
         """Bytes."""
-        return bytes(self.buffers[buffer])
+        return bytes(self.take(buffer))
 
     def decode_tensor(self, _tag: str, buffer: int, dtype: str, shape: list[int]) -> torch.Tensor:
         """A tensor in memory of its own."""
-        data = self.buffers[buffer]
+        data = self.take(buffer)
         expect_size(data, shape, DTYPES[dtype].itemsize)
         if not len(data):
             return torch.empty(shape, dtype=DTYPES[dtype])
@@ -311,7 +321,7 @@ class Decoder:
         """A NumPy array in memory of its own."""
         if dtype not in ARRAY_DTYPES:
             raise WireError(f"an array of {dtype}")
-        data = self.buffers[buffer]
+        data = self.take(buffer)
         expect_size(data, shape, np.dtype(dtype).itemsize)
         return np.frombuffer(data, dtype=dtype).reshape(shape)
 
@@ -329,14 +339,16 @@ class Decoder:
         if tag == "items":
             return [self.decode(item) for item in rest[0]]
         if tag == "ints":
-            return list(np.frombuffer(self.buffers[rest[0]], dtype=np.int64).tolist())
+            return list(np.frombuffer(self.take(rest[0]), dtype=np.int64).tolist())
         if tag == "blobs":
-            data = self.buffers[rest[0]]
-            ends = np.cumsum(np.frombuffer(self.buffers[rest[1]], dtype=np.int64)).tolist()
+            data = self.take(rest[0])
+            ends = np.cumsum(np.frombuffer(self.take(rest[1]), dtype=np.int64)).tolist()
             return [bytes(data[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
         if tag == "rows":
-            width, flat = rest[0], iter(self.items(rest[1]))
-            return list(zip(*[flat] * width, strict=True))
+            width, flat = rest[0], self.items(rest[1])
+            if type(width) is not int or width < 1 or len(flat) % width:
+                raise WireError("rows that are not as agreed")
+            return [tuple(flat[start : start + width]) for start in range(0, len(flat), width)]
         raise WireError("a sequence that is not as agreed")
 
 
@@ -353,7 +365,9 @@ TAGS = {
 
 def checked(shape: list[int]) -> list[int]:
     """The shape, if it is one."""
-    if not all(type(size) is int and size >= 0 for size in shape):
+    if len(shape) > MAX_DIMENSIONS or not all(
+        type(size) is int and 0 <= size <= MAX_SIZE for size in shape
+    ):
         raise WireError("a shape that is not as agreed")
     return shape
 

@@ -20,9 +20,9 @@ def test_another_shape_of_the_same_numbers_is_saved_anew(tmp_path: Path) -> None
     folder.save("check", {"output": np.arange(6).reshape(2, 3)})
     assert folder.written == ["check"]
     folder.save("check", {"output": np.arange(6).reshape(3, 2)})
-    saved = folder.load("check")
+    saved = folder.load("check", "output")
     assert saved is not None
-    assert saved["output"].shape == (3, 2)
+    assert saved.shape == (3, 2)
 
 
 def test_the_largest_error_is_told_with_what_is_allowed_in_its_place() -> None:

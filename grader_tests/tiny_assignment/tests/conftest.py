@@ -27,10 +27,9 @@ class SavedValues:
     recording = False
     reveal = True
 
-    def load(self, check: str) -> dict[str, Any] | None:
-        """The values saved for a check."""
-        path = SNAPSHOTS / f"{check}.json"
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+    def load(self, check: str, name: str) -> Any:
+        """One of the values saved for a check."""
+        return json.loads((SNAPSHOTS / f"{check}.json").read_text(encoding="utf-8"))[name]
 
 
 class Snapshot:
@@ -47,7 +46,7 @@ class Snapshot:
         if self.expected.recording:
             self.expected.save(self.check, {"output": actual})
             return
-        wanted = self.expected.load(self.check)["output"]
+        wanted = self.expected.load(self.check, "output")
         if not close(actual, wanted):
             shown = f"; {wanted!r} is expected" if self.expected.reveal else ""
             raise CheckFailedError(f"Yours is {actual!r:.200}{shown}.")
