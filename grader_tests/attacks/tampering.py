@@ -123,7 +123,7 @@ def run_moving_average(values, width):
 
 
 def run_count_words(text):
-    return Any()
+    return Any(wrong=-1)
 
 
 def run_running_totals(numbers):
