@@ -12,7 +12,7 @@ test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS=
 	$(UV) run pytest $(ARGS)
 
 test-grader: $(UV) ## Run the tests of the grader and of this repository
-	$(UV) run pytest grader_tests $(ARGS)
+	$(UV) run pytest grader_tests -n 2 $(ARGS)
 
 grade: $(UV) ## Grade examples/half_right, or SUBMISSION=path (more options: ARGS="--seed 0")
 	$(UV) run cs336 grade "$(SUBMISSION)" $(ARGS)

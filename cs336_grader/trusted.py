@@ -61,30 +61,45 @@ def outcomes(
         "seed": seed,
         "checks": {name: assignment.checks[name].file for name in checks},
     }
-    with tempfile.TemporaryFile("w+") as complaints, start(complaints) as process:
-        assert process.stdin is not None  # noqa: S101 (both were asked to be pipes)
-        assert process.stdout is not None  # noqa: S101
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
+        process = start(complaints)
         try:
-            write_line(process.stdin, before)
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == "ready":
-                    write_line(process.stdin, after)
-                elif event["event"] == "progress":
-                    yield Progress(event["check"])
-                elif event["event"] == "outcome":
-                    yield outcome_from(event)
-                elif event["event"] == "done":
-                    return
-                else:
-                    raise CouldNotJudgeError(event["reason"])
-        except BrokenPipeError:
-            pass
+            # It may end at any moment, in the middle of a line too.
+            with contextlib.suppress(BrokenPipeError, json.JSONDecodeError):
+                yield from talk(process, before, after)
+                return
         finally:
             end(process)
         complaints.seek(0)
         last = (complaints.read().strip().splitlines() or ["it said nothing"])[-1]
         raise CouldNotJudgeError(f"the process that judges ended early: {last}")
+
+
+def talk(
+    process: subprocess.Popen[str], before: dict[str, Any], after: dict[str, Any]
+) -> Iterator[Progress | Outcome]:
+    """Tell the process what to do and pass on what it says.
+
+    Raises:
+        CouldNotJudgeError: it says that it cannot.
+        BrokenPipeError: it has ended.
+        JSONDecodeError: it has ended in the middle of a line.
+    """
+    assert process.stdin is not None  # noqa: S101 (both were asked to be pipes)
+    assert process.stdout is not None  # noqa: S101
+    write_line(process.stdin, before)
+    while True:
+        event = json.loads(process.stdout.readline())
+        if event["event"] == "ready":
+            write_line(process.stdin, after)
+        elif event["event"] == "progress":
+            yield Progress(event["check"])
+        elif event["event"] == "outcome":
+            yield outcome_from(event)
+        elif event["event"] == "done":
+            return
+        else:
+            raise CouldNotJudgeError(event["reason"])
 
 
 def start(complaints: IO[str]) -> subprocess.Popen[str]:
@@ -108,6 +123,10 @@ def end(process: subprocess.Popen[str]) -> None:
         process.wait(timeout=10)
     except subprocess.TimeoutExpired:
         process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()  # type: ignore[union-attr]  # both were asked to be pipes
 
 
 def write_line(stream: IO[str], message: dict[str, Any]) -> None:

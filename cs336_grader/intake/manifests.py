@@ -50,7 +50,7 @@ class Manifests:
         # A package that asks for its own version is no less right for having no project file.
         for name in top_packages(closure):
             self.versions.setdefault(canonicalize_name(name), UNKNOWN_VERSION)
-        self.declared = tuple(sorted(needed)[:MAX_DECLARED])
+        self.declared = tuple(sorted(needed - self.versions.keys())[:MAX_DECLARED])
 
     def read_text(self, path: PurePosixPath) -> str:
         """A small file's text; empty where there is none."""
@@ -143,5 +143,6 @@ def names_of(lines: list[Any]) -> list[str]:
                 requirement = Requirement(line.partition("#")[0])
             except InvalidRequirement:
                 continue
-            found.append(canonicalize_name(requirement.name))
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                found.append(canonicalize_name(requirement.name))
     return found

@@ -1,5 +1,6 @@
 """How the arguments of a call cross to the worker, and how what it changes comes back."""
 
+import hashlib
 import io
 import os
 import zlib
@@ -31,7 +32,7 @@ class Arguments:
         self.by_key: dict[int, Any] = {}
         self.iterators: dict[object, Iterator[object]] = {}
         self.callbacks: dict[object, Callable[[], object]] = {}
-        self.sent_files: set[tuple[str, int, int]] = set()
+        self.sent_files: set[bytes] = set()
         self.begin()
 
     def begin(self) -> None:
@@ -68,6 +69,7 @@ class Arguments:
             "number": len(self.current),
             "key": self.key(tensor) if keyed else None,
             "parameter": isinstance(tensor, torch.nn.Parameter),
+            "leaf": tensor.is_leaf,
             "requires_grad": tensor.requires_grad,
             "grad": None,
         }
@@ -80,8 +82,9 @@ class Arguments:
 
     def array(self, encoder: Encoder, array: np.ndarray[Any, Any]) -> Node:
         """An array by value, or as the file that it is mapped from."""
-        if isinstance(array, np.memmap) and array.filename is not None:
-            path = self.path(encoder, Path(array.filename))
+        # A slice of a map is a map too, but knows no offset of its own.
+        if isinstance(array, np.memmap) and not isinstance(array.base, np.memmap):
+            path = self.path(encoder, Path(str(array.filename)))
             return ["memmap", path, array.dtype.name, list(array.shape), array.offset]
         self.current.append(array)
         return ["array_argument", encoder.encode_array(array), len(self.current) - 1]
@@ -115,17 +118,18 @@ class Arguments:
 
     def pieces(self, encoder: Encoder, path: Path) -> Node:
         """A file's size and the pieces of it that are not all zero, or None if it was sent."""
-        stat = path.stat()
-        version = (str(path), stat.st_mtime_ns, stat.st_size)
+        pieces: list[object] = [path.stat().st_size]
+        digest = hashlib.sha256(str(path).encode())
+        with path.open("rb") as file:
+            while piece := file.read(PIECE_BYTES):
+                offset = file.tell() - len(piece)
+                if piece.strip(b"\0"):
+                    pieces.append([offset, piece])
+                    digest.update(offset.to_bytes(8) + piece)
+        version = digest.digest()
         if version in self.sent_files:
             return None
         self.sent_files.add(version)
-        pieces: list[object] = [stat.st_size]
-        with path.open("rb") as file:
-            for offset in range(0, stat.st_size, PIECE_BYTES):
-                piece = file.read(PIECE_BYTES)
-                if piece.strip(b"\0"):
-                    pieces.append([offset, piece])
         return encoder.encode(pieces)
 
     def file(self, encoder: Encoder, file: io.BytesIO) -> Node:

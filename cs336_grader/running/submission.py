@@ -54,10 +54,11 @@ class RunningSubmission:
         """
         try:
             imported = self.fork_and_import()
+            threads = number_of_threads(imported)
         except (SubmissionError, WorkerLostError) as error:
             self.import_error = error
             return
-        if psutil.Process(imported.pid).num_threads() == 1:
+        if threads == 1:
             self.imported = imported
         else:
             imported.channel.close()
@@ -129,6 +130,18 @@ class RunningSubmission:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+
+def number_of_threads(worker: Worker) -> int:
+    """How many threads a worker has.
+
+    Raises:
+        WorkerLostError: it has ended.
+    """
+    try:
+        return int(psutil.Process(worker.pid).num_threads())
+    except psutil.NoSuchProcess as error:
+        raise WorkerLostError("the process ended when it had imported the submission") from error
 
 
 def why_lost(passed: Event, seconds: float) -> str:

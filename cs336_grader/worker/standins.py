@@ -61,6 +61,9 @@ class StandIns:
             tensor.grad = grad
         if about["requires_grad"]:
             self.autograd_inputs.append(tensor)
+        if not about["leaf"]:
+            # Where the check computed it, it may be changed in place; a leaf may not.
+            tensor = tensor.clone()
         before = None if grad is None else bytes(raw(grad))
         self.received.append(Received(about["number"], tensor, data, before))
         return tensor

@@ -342,7 +342,10 @@ class Decoder:
             return list(np.frombuffer(self.take(rest[0]), dtype=np.int64).tolist())
         if tag == "blobs":
             data = self.take(rest[0])
-            ends = np.cumsum(np.frombuffer(self.take(rest[1]), dtype=np.int64)).tolist()
+            lengths = np.frombuffer(self.take(rest[1]), dtype=np.int64)
+            if (lengths < 0).any() or (lengths > len(data)).any() or lengths.sum() != len(data):
+                raise WireError("lengths that are not as agreed")
+            ends = np.cumsum(lengths).tolist()
             return [bytes(data[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
         if tag == "rows":
             width, flat = rest[0], self.items(rest[1])

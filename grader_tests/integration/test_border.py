@@ -43,6 +43,11 @@ def double_in_place(x):
     return None
 
 
+def exponential_in_place(x):
+    x -= 1.0
+    return x.exp()
+
+
 def pop_all(weights):
     weights.clear()
 
@@ -218,6 +223,16 @@ def test_gradients_flow_across(adapters: Any) -> None:
         assert not adapters.masked_attention(q, k, v, mask).requires_grad
 
 
+def test_what_the_check_computed_may_be_changed_in_place(adapters: Any) -> None:
+    """As in one process: autograd refuses that for a leaf alone."""
+    leaf = torch.ones(3, requires_grad=True)
+    adapters.exponential_in_place(leaf * 1.0).sum().backward()
+    assert leaf.grad is not None
+    assert leaf.grad.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(SubmissionError, match="leaf"):
+        adapters.exponential_in_place(leaf)
+
+
 def trained(optimizer_class: Any, steps: int) -> tuple[torch.nn.Module, Any]:
     """A small model and its optimizer after some steps, one with another learning rate."""
     torch.manual_seed(0)
@@ -301,12 +316,14 @@ def test_text_is_pulled_as_it_is_needed(adapters: Any) -> None:
 
 def test_files_are_found_over_there(adapters: Any, tmp_path: Path) -> None:
     """A file of a check, as path, as text, or mapped and mostly holes."""
-    (tmp_path / "text").write_text("grüße", encoding="utf-8")
-    assert adapters.read(tmp_path / "text") == adapters.read(str(tmp_path / "text")) == "grüße"
+    for text in ("grüße", "küsse"):
+        (tmp_path / "text").write_text(text, encoding="utf-8")
+        assert adapters.read(tmp_path / "text") == adapters.read(str(tmp_path / "text")) == text
     mapped = np.memmap(tmp_path / "big", "uint16", "w+", shape=(50_000_000,))
     mapped[-1] = 7
     mapped.flush()
     assert adapters.total(mapped) == ("memmap", 7)
+    assert adapters.total(mapped[-20:])[1] == 7
 
 
 def test_each_check_starts_from_the_same_state(submission: RunningSubmission) -> None:

@@ -158,6 +158,14 @@ def test_a_broken_frame_is_an_end(pair: tuple[socket.socket, Channel]) -> None:
         channel.receive()
 
 
+@pytest.mark.parametrize("lengths", [[8, -8, 8], [4], [9], [2**62, 2**62, 8], [-1, 9]])
+def test_lengths_that_do_not_add_up_are_refused(lengths: list[int]) -> None:
+    """A buffer cannot be multiplied by going back and forth in it."""
+    buffers = [memoryview(bytearray(8)), np.array(lengths, dtype=np.int64).view(np.uint8).data]
+    with pytest.raises(WireError):
+        Decoder(buffers).decode(["list", ["blobs", 0, 1]])
+
+
 @pytest.mark.parametrize(
     "node",
     [
