@@ -42,8 +42,13 @@ class Memory:
 
     def look(self) -> tuple[int, int]:
         """The memory the process would free by ending, and what it has touched of files."""
-        info = self.process.memory_full_info()
-        return int(info.uss), int(getattr(info, "shared", info.uss))
+        info = self.process.memory_info()
+        if hasattr(info, "shared"):
+            # Not what it alone has touched of files: a library's pages would become its own
+            # when another process that uses the library ends.
+            return int(info.rss - info.shared), int(info.shared)
+        own = int(self.process.memory_full_info().uss)
+        return own, own
 
     @contextmanager
     def watch(self) -> Iterator[Growth]:

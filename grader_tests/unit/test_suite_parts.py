@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.comparison import Tolerance, difference
-from tests.memory import Memory
+from tests.memory import MEBIBYTE, Memory
 from tests.snapshots import SnapshotFolder
 
 
@@ -49,3 +49,28 @@ def test_watching_a_process_that_ends_hides_no_exception() -> None:
 
     with pytest.raises(RuntimeError, match="of the block"):
         fail_while_watching()
+
+
+def test_a_file_that_another_process_lets_go_is_no_growth(tmp_path: Path) -> None:
+    """What both have mapped is not the watched one's own once the other has ended."""
+    path = tmp_path / "file"
+    path.write_bytes(bytes(32 * MEBIBYTE))
+    script = (
+        "import mmap, sys; file = open(sys.argv[1], 'rb');"
+        "data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ);"
+        "sum(data[::4096]); print(flush=True); input()"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen(command, stdin=pipe, stdout=pipe) as watched,
+        subprocess.Popen(command, stdin=pipe, stdout=pipe) as other,
+    ):
+        for process in (watched, other):
+            assert process.stdout is not None
+            process.stdout.readline()
+        with Memory(watched.pid).watch() as growth:
+            other.kill()
+            other.wait()
+        watched.kill()
+    assert growth.bytes < MEBIBYTE
