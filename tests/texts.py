@@ -4,6 +4,8 @@ Stories look like English and repeat their words, so that pairs of bytes have cl
 text strings together what pre-tokenization and UTF-8 can get wrong.
 """
 
+import re
+
 from .draws import Draws
 
 END_OF_TEXT = "<|endoftext|>"
@@ -14,6 +16,8 @@ ADJECTIVES = ("tiny", "brave", "sleepy", "curious", "muddy", "grumpy", "gentle",
 PLACES = ("garden", "harbour", "village", "forest", "kitchen", "meadow", "workshop", "river bank")
 THINGS = ("lantern", "biscuit", "blanket", "drum", "acorn", "kite", "button", "bucket", "whistle")
 VERBS = ("found", "carried", "painted", "borrowed", "dropped", "polished", "followed", "wanted")
+# No digit comes twice, so no pair of digits overlaps itself as in 111 and 1212.
+COUNTS = tuple(n for n in range(2, 2000) if len(set(str(n))) == len(str(n)))
 SENTENCES = (
     "Once upon a time, {name} lived near the {place} with a {adjective} {animal}.",
     "{name} {verb} the {adjective} {thing} and the {animal} {verb} another one.",
@@ -29,7 +33,7 @@ FOREIGN_WORDS = (
     *("été", "garçon", "naïve", "Übergröße", "żółw", "smörgåsbord", "señor", "coração", "İstanbul"),
     *("привет", "мир", "сказка", "ёжик", "кошка", "Київ", "γάτα", "θάλασσα", "ήλιος"),
     *("قطة", "صغيرة", "كان", "שלום", "חתול", "नमस्ते", "बिल्ली", "สวัสดี", "แมว"),
-    *("小猫", "从前", "森林里", "物語", "むかしむかし", "ネコ", "고양이", "옛날에"),
+    *("小猫", "从前", "森林里", "物語", "むかし", "ネコ", "고양이", "옛날에"),
 )
 MARKS_AND_EMOJI = (
     *("e\u0301te\u0301", "n\u0303", "a\u030a\u0323", "\u00e9", "Z\u0351\u036b\u0343"),
@@ -96,7 +100,7 @@ def story(draw: Draws, sentences: int = 6) -> str:
             place=draw.choice(PLACES),
             thing=draw.choice(THINGS),
             verb=draw.choice(VERBS),
-            number=draw.choice(range(2, 2000)),
+            number=draw.choice(COUNTS),
         )
         last_of_line = i % 3 == 2 or i == sentences - 1
         parts.append(sentence + ("\n" if last_of_line else " "))
@@ -122,11 +126,23 @@ def messy(draw: Draws, pieces: int) -> str:
     return "".join(draw.choice(draw.choice(kinds)) for _ in range(pieces))
 
 
-def cut(draw: Draws, text: str, longest: int) -> list[str]:
-    """The text in pieces of 0 … ``longest`` characters, cut without regard to anything."""
+def without_repeats(text: str) -> str:
+    """The text with nothing in it two times running, except single ASCII characters.
+
+    In what is left no pair of bytes or tokens overlaps itself, as in "aaa" and "abab".
+    """
+    while True:
+        shorter = re.sub(r"(?s)([^\x00-\x7f]|..+?)\1+|(.)\2(?=\2)", r"\1\2", text)
+        if shorter == text:
+            return text
+        text = shorter
+
+
+def cut(draw: Draws, text: str, longest: int, shortest: int = 0) -> list[str]:
+    """The text in pieces of ``shortest`` … ``longest`` characters, without regard to anything."""
     pieces, start = [], 0
     while start < len(text):
-        size = draw.choice(range(longest + 1))
+        size = draw.choice(range(shortest, longest + 1))
         pieces.append(text[start : start + size])
         start += size
     return pieces
