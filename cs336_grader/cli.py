@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import secrets
 import shlex
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -121,6 +122,8 @@ def grade(
 def graded(request: pipeline.Request, *, quiet: bool) -> Report:
     """Grade, and turn every way to end early into a sentence and an exit code."""
     console = Console(stderr=True)
+    # Being told to end is an interruption like any other.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with watching(console, shown=not quiet) as watch:
             return pipeline.grade(request, watch)

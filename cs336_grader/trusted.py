@@ -171,18 +171,19 @@ def stop(*_: object) -> None:
 def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> None:
     """Fork the warm worker, learn the rest, and run the suite on the submission."""
     # Imported here because ``outcomes`` has no use for torch.
-    from .running import CouldNotRunError, RunningSubmission, fork_warm_worker, warm_up  # noqa: PLC0415
+    from . import running  # noqa: PLC0415
 
-    warm_up()
+    running.die_with_parent(signal.SIGTERM)
+    running.warm_up()
     try:
-        warm = fork_warm_worker(scratch)
-    except CouldNotRunError as error:
+        warm = running.fork_warm_worker(scratch)
+    except running.CouldNotRunError as error:
         tell("fault", reason=str(error))
         return
     with contextlib.closing(warm):
         tell("ready")
         after = json.loads(sys.stdin.readline())
-        submission = RunningSubmission(
+        submission = running.RunningSubmission(
             warm,
             scratch,
             {name: before[name] for name in ("root", "search_paths", "module", "package")},

@@ -36,7 +36,7 @@ def case_result(name: str, error: BaseException) -> CaseResult:
     if isinstance(error, NoExpectedValueError | OSError | MemoryError):
         text = f"The check could not be carried out: {str(error) or type(error).__name__}."
         return CaseResult(name, Verdict.NOT_JUDGED, text)
-    return CaseResult(name, Verdict.FAILED, facts(error)[:MAX_TEXT])
+    return CaseResult(name, Verdict.FAILED, facts(error))
 
 
 def facts(error: BaseException) -> str:
@@ -57,7 +57,7 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     shown = next(iter(failed or unjudged), None)
     if shown is None:
         return Outcome(check, Verdict.PASSED, "", seconds)
-    message = shown.message
+    message = shown.message[:MAX_TEXT]
     parameters = shown.name.removeprefix(check)
     if parameters:
         count = f"{len(failed or unjudged)} of {len(cases)} cases"

@@ -29,7 +29,6 @@ class Conversation:
         self.channel = channel
         self.why_lost = why_lost
         self.arguments = Arguments()
-        self.received_bytes = 0
         self.mirrors: dict[int, MirroredOptimizer] = {}
 
     def call(
@@ -100,8 +99,7 @@ class Conversation:
         try:
             self.channel.send(message, encoder.buffers)
             while True:
-                answer, buffers = self.channel.receive()
-                self.count(buffers)
+                answer, buffers = self.receive()
                 if answer["op"] not in ("pull", "callback"):
                     break
                 self.reply(answer)
@@ -113,15 +111,17 @@ class Conversation:
             raise submission_error(what, answer)
         return answer, buffers
 
-    def count(self, buffers: list[memoryview]) -> None:
-        """Note how much the check has received.
+    def receive(self) -> tuple[Message, list[memoryview]]:
+        """The next frame.
 
         Raises:
-            WireError: it is too much.
+            WireError: it is none, or one more than the check may take in.
+            EOFError, OSError: the worker is gone.
         """
-        self.received_bytes += sum(map(len, buffers))
-        if self.received_bytes > MAX_RECEIVED_BYTES:
-            raise WireError("more than a check may take in")
+        frame = self.channel.receive()
+        if self.channel.received_bytes > MAX_RECEIVED_BYTES:
+            raise WireError("it is more than a check may take in")
+        return frame
 
     def reply(self, question: Message) -> None:
         """Answer what the worker asks in the middle of a call: an item, or a closure's value."""

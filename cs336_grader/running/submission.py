@@ -1,6 +1,8 @@
 """A submission whose adapters can be called: imported once, then one fresh process a check."""
 
 import shutil
+import subprocess
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ class RunningSubmission:
 
     Args:
         warm: the worker all others are forked from.
-        scratch: the folder that workers may write to; emptied after every check.
+        scratch: the folder that workers may write to; each check gets one of its own in it.
         load: what the worker is to import: its root folder, search paths and module.
         import_seconds: how long that may take.
         check_seconds: how long one check may take.
@@ -53,7 +55,7 @@ class RunningSubmission:
             CouldNotRunError: no worker could be started.
         """
         try:
-            imported = self.fork_and_import()
+            imported = self.fork_and_import(self.scratch)
             threads = number_of_threads(imported)
         except (SubmissionError, WorkerLostError) as error:
             self.import_error = error
@@ -65,10 +67,10 @@ class RunningSubmission:
             self.warm.sweep()
         self.started = True
 
-    def fork_and_import(self) -> Worker:
+    def fork_and_import(self, scratch: Path) -> Worker:
         """A worker that has imported the submission."""
-        worker = self.warm.fork()
-        with self.warm.deadline(self.import_seconds) as passed:
+        worker = self.warm.fork(scratch)
+        with self.warm.deadline(self.import_seconds, worker) as passed:
             try:
                 answer = worker.ask({"op": "load", **self.load})
             except WorkerLostError as error:
@@ -93,28 +95,28 @@ class RunningSubmission:
         if self.import_error is not None:
             # Raised for every check, it would grow by a piece of traceback each time.
             raise self.import_error.with_traceback(None)
-        worker, parent = self.fork_for_check(zlib.crc32(name.encode()))
-        with self.warm.deadline(self.check_seconds, keep=self.imported) as passed:
-            conversation = Conversation(
-                worker.channel, lambda: why_lost(passed, self.check_seconds)
-            )
-            try:
-                yield RemoteAdapters(conversation, worker.pid, parent.pid)
-            finally:
-                worker.channel.close()
-                self.warm.sweep(keep=self.imported)
-                self.empty_scratch()
+        with private_folder(self.scratch) as folder:
+            worker, parent = self.fork_for_check(zlib.crc32(name.encode()), folder)
+            with self.warm.deadline(self.check_seconds, worker, keep=self.imported) as passed:
+                conversation = Conversation(
+                    worker.channel, lambda: why_lost(passed, self.check_seconds)
+                )
+                try:
+                    yield RemoteAdapters(conversation, worker.pid, parent.pid)
+                finally:
+                    worker.channel.close()
+                    self.warm.sweep(keep=self.imported)
 
-    def fork_for_check(self, entropy: int) -> tuple[Worker, Worker]:
+    def fork_for_check(self, entropy: int, scratch: Path) -> tuple[Worker, Worker]:
         """A worker for one check, and its parent."""
         if self.imported is not None:
             try:
-                with self.warm.deadline(self.check_seconds):
-                    return self.imported.fork(entropy), self.imported
+                with self.warm.deadline(self.check_seconds, self.imported):
+                    return self.imported.fork(entropy, scratch), self.imported
             except WorkerLostError:
                 # It has ended or no longer forks: from now on, every check imports anew.
                 self.close()
-        return self.fork_and_import(), self.warm.worker
+        return self.fork_and_import(scratch), self.warm.worker
 
     def close(self) -> None:
         """End the worker that has imported the submission, and all others."""
@@ -123,13 +125,20 @@ class RunningSubmission:
             self.imported = None
         self.warm.sweep()
 
-    def empty_scratch(self) -> None:
-        """Remove what the check's processes wrote."""
-        for path in self.scratch.iterdir():
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+
+@contextmanager
+def private_folder(parent: Path) -> Iterator[Path]:
+    """A new folder that is gone afterwards, whatever was done to it."""
+    parent.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    try:
+        yield folder
+    finally:
+        try:
+            shutil.rmtree(folder)
+        except (OSError, RecursionError):
+            # Nested too deep for Python, or without permissions: rm knows more ways.
+            subprocess.run(["/bin/rm", "-rf", "--", str(folder)], check=False, capture_output=True)
 
 
 def number_of_threads(worker: Worker) -> int:

@@ -74,8 +74,12 @@ class Worker:
         except WireError as error:
             raise WorkerLostError(f"the process answered with {error}") from error
 
-    def fork(self, entropy: int) -> "Worker":
-        """Fork the worker; the new one's global random generators start from the entropy.
+    def fork(self, entropy: int, scratch: Path) -> "Worker":
+        """Fork the worker.
+
+        Args:
+            entropy: where the new worker's global random generators start from.
+            scratch: its working directory, and where its temporary files go.
 
         Raises:
             WorkerLostError: the worker did not.
@@ -83,7 +87,8 @@ class Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                self.channel.send({"op": "fork", "entropy": entropy})
+                message = {"op": "fork", "entropy": entropy, "scratch": str(scratch)}
+                self.channel.send(message)
                 socket.send_fds(self.channel.connection, [b"f"], [theirs.fileno()])
                 answer, _ = self.channel.receive()
             except (EOFError, OSError, WireError) as error:
@@ -94,6 +99,11 @@ class Worker:
             ours.close()
             raise WorkerLostError("the process did not fork")
         return Worker(Channel(ours), pid)
+
+    def hang_up(self) -> None:
+        """End whatever waits for an answer, even if other processes hold the connection too."""
+        with suppress(OSError):
+            self.channel.connection.shutdown(socket.SHUT_RDWR)
 
 
 class WarmWorker:
@@ -106,14 +116,14 @@ class WarmWorker:
         self.worker = worker
         self.process = psutil.Process(worker.pid)
 
-    def fork(self) -> Worker:
-        """A new worker.
+    def fork(self, scratch: Path) -> Worker:
+        """A new worker whose working directory is the scratch folder.
 
         Raises:
             CouldNotRunError: it could not be started.
         """
         try:
-            return self.worker.fork(entropy=0)
+            return self.worker.fork(0, scratch)
         except WorkerLostError as error:
             raise CouldNotRunError("no worker process could be started") from error
 
@@ -149,13 +159,20 @@ class WarmWorker:
         os.waitpid(self.process.pid, 0)
 
     @contextmanager
-    def deadline(self, seconds: float, keep: Worker | None = None) -> Iterator[threading.Event]:
-        """Sweep if the block takes longer; yields what tells whether it did."""
+    def deadline(
+        self, seconds: float, worker: Worker, keep: Worker | None = None
+    ) -> Iterator[threading.Event]:
+        """Sweep and hang up on a worker if the block takes longer.
+
+        Yields:
+            What tells whether it did.
+        """
         passed = threading.Event()
 
         def end() -> None:
             passed.set()
             self.sweep(keep)
+            worker.hang_up()
 
         timer = threading.Timer(seconds, end)
         timer.start()

@@ -43,8 +43,7 @@ def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
         restore_defaults()
         forget_main()
         forget_grader()
-        os.chdir(scratch)
-        tempfile.tempdir = os.environ["TMPDIR"] = os.environ["HOME"] = str(scratch)
+        move_to(str(scratch))
         close_other_files(connection.fileno())
         serve(Channel(connection))
     finally:
@@ -92,8 +91,15 @@ def fork(channel: Channel, message: Message) -> socket.socket | None:
     torch.set_num_threads(1)
     die_with_parent()
     channel.close()
+    move_to(message["scratch"])
     seed_generators(message["entropy"])
     return connection
+
+
+def move_to(scratch: str) -> None:
+    """Work in a folder, and put temporary files and what belongs to a home there too."""
+    os.chdir(scratch)
+    tempfile.tempdir = os.environ["TMPDIR"] = os.environ["HOME"] = scratch
 
 
 def load(root: Path, search_paths: list[str], module: str) -> ModuleType:
@@ -156,9 +162,9 @@ def close_other_files(kept: int) -> None:
     os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def die_with_parent() -> None:
-    """End when the process that forked this one does, where the system can do that."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+    """Be sent a signal when the process that started this one ends, where the system can do so."""
+    prctl(PR_SET_PDEATHSIG, by)
 
 
 def adopt_orphans() -> None:

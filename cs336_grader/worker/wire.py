@@ -30,11 +30,12 @@ Node = Any
 Message = dict[str, Node]
 Frame = list[memoryview]
 
-MAX_HEADER_BYTES = 64 * 2**20
+MAX_HEADER_BYTES = 16 * 2**20
 MAX_BODY_BYTES = 2**30
 MAX_BUFFERS = 100_000
 MAX_DIMENSIONS = 64
 MAX_SIZE = 2**48
+MAX_SLOW_KEYS = 1000
 LENGTH = struct.Struct(">I")
 # Fewer integers than this are as short in JSON.
 COMPACT_FROM = 16
@@ -56,10 +57,15 @@ class WireError(Exception):
 
 
 class Channel:
-    """Sends and receives frames over a socket."""
+    """Sends and receives frames over a socket.
+
+    Attributes:
+        received_bytes: how much has come so far.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
+        self.received_bytes = 0
 
     def send(self, message: Message, buffers: Sequence[memoryview] = ()) -> None:
         """Send one frame.
@@ -119,6 +125,7 @@ class Channel:
 
     def read(self, size: int) -> memoryview:
         """Exactly this many bytes, in memory that nothing else refers to."""
+        self.received_bytes += size
         data = memoryview(bytearray(size))
         filled = 0
         while filled < size:
@@ -299,11 +306,17 @@ class Decoder:
 
     def decode_sequence(self, tag: str, items: Node) -> object:
         """A list, tuple or set."""
-        return {"list": list, "tuple": tuple, "set": set}[tag](self.items(items))
+        values = self.items(items)
+        if tag == "set":
+            expect_quick_hashes(values)
+            return set(values)
+        return tuple(values) if tag == "tuple" else values
 
     def decode_dict(self, _tag: str, keys: Node, values: Node) -> dict[object, object]:
         """A dictionary."""
-        return dict(zip(self.items(keys), self.items(values), strict=True))
+        names = self.items(keys)
+        expect_quick_hashes(names)
+        return dict(zip(names, self.items(values), strict=True))
 
     def decode_bytes(self, _tag: str, buffer: int) -> bytes:
         """Bytes."""
@@ -373,6 +386,14 @@ def checked(shape: list[int]) -> list[int]:
     ):
         raise WireError("a shape that is not as agreed")
     return shape
+
+
+def expect_quick_hashes(keys: list[Any]) -> None:
+    """Refuse many keys that may have been chosen to have one hash, which takes quadratic time."""
+    if len(keys) > MAX_SLOW_KEYS and not all(
+        type(key) in (str, bytes) or (type(key) is int and abs(key) < MAX_SIZE) for key in keys
+    ):
+        raise WireError("too many keys that are no text, bytes or ordinary integers")
 
 
 def expect_size(data: memoryview, shape: list[int], itemsize: int) -> None:

@@ -19,6 +19,7 @@ ADAPTERS = """
 import multiprocessing
 import os
 import signal
+import socket
 import time
 
 import numpy as np
@@ -156,12 +157,27 @@ def end_parent():
     time.sleep(1000)
 
 
+def leave_a_trap():
+    import pathlib
+
+    folder = pathlib.Path()
+    for _ in range(1500):
+        folder = folder / "deeper"
+    os.makedirs(str(folder)[:4000])
+    os.chdir("/")
+
+
+def hold_every_connection():
+    socket.socket.close = lambda self: None
+    time.sleep(1000)
+
+
 def write_rubbish():
     import gc
     import socket
 
     for found in gc.get_objects():
-        if isinstance(found, socket.socket):
+        if isinstance(found, socket.socket) and found.fileno() >= 0:
             found.sendall(b"\\xff" * 1000)
     return None
 """
@@ -356,7 +372,10 @@ def test_an_exception_arrives_as_text(adapters: Any) -> None:
         adapters.missing()
 
 
-@pytest.mark.parametrize("end", ["segfault", "exit_now", "hang", "write_rubbish"])
+LOST = ("segfault", "exit_now", "hang", "hold_every_connection", "write_rubbish")
+
+
+@pytest.mark.parametrize("end", LOST)
 def test_a_lost_worker_costs_its_own_check(submission: RunningSubmission, end: str) -> None:
     """The check is told that there is no result, and the next one runs as if nothing happened."""
     with pytest.raises(WorkerLostError), submission.check(end) as adapters:
@@ -380,6 +399,7 @@ def test_nothing_outlives_its_check(submission: RunningSubmission) -> None:
     """A process that hides in a session of its own is found and ended."""
     with submission.check("daemon") as adapters:
         assert adapters.leave_a_daemon() == "done"
+        adapters.leave_a_trap()
     running = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):

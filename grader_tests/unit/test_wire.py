@@ -158,6 +158,16 @@ def test_a_broken_frame_is_an_end(pair: tuple[socket.socket, Channel]) -> None:
         channel.receive()
 
 
+def test_keys_of_one_hash_are_refused() -> None:
+    """A dictionary or a set of such keys takes quadratic time."""
+    keys = [i * (2**61 - 1) for i in range(2000)]
+    for node in (["dict", ["items", keys], ["items", keys]], ["set", ["items", keys]]):
+        with pytest.raises(WireError):
+            Decoder([]).decode(node)
+    assert len(carried({(i, i): i for i in range(900)})) == 900  # type: ignore[arg-type]
+    assert len(carried(dict.fromkeys(range(5000)))) == 5000  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("lengths", [[8, -8, 8], [4], [9], [2**62, 2**62, 8], [-1, 9]])
 def test_lengths_that_do_not_add_up_are_refused(lengths: list[int]) -> None:
     """A buffer cannot be multiplied by going back and forth in it."""
