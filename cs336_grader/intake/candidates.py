@@ -65,7 +65,7 @@ def find_adapters(source: Source, adapter_names: frozenset[str], notes: Notes) -
 def candidates(
     source: Source, paths: list[PurePosixPath], adapter_names: frozenset[str]
 ) -> Iterator[Candidate]:
-    """Each file of the adapters' name that defines at least one of them."""
+    """Each file of the adapters' name that defines at least one of them, or may."""
     for path in paths:
         if source.sizes[path] > MAX_FILE_BYTES:
             continue
@@ -77,7 +77,8 @@ def candidates(
             names = dict.fromkeys(written_names(content), True)
             fault = str(error)
         published = adapter_names & names.keys()
-        if published:
+        # What "from impl import *" brings shows only when it is imported.
+        if published or "*" in names:
             filled = sum(names[name] for name in published)
             yield Candidate(path, len(published), filled, fault)
 

@@ -42,31 +42,30 @@ def parse(source: bytes) -> ast.Module:
 
 
 def defined_names(tree: ast.Module) -> dict[str, bool]:
-    """The names a module defines at its top level, each with whether it is filled in."""
+    """The names a module binds at its top level, each with whether it is filled in.
+
+    An import of everything binds "*".
+    """
     names: dict[str, bool] = {}
-    for node in top_level(tree.body):
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 names[node.name] = not is_stub(node)
-            case ast.Assign():
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        names[target.id] = True
-            case ast.ImportFrom():
-                for alias in node.names:
-                    names[alias.asname or alias.name] = True
-            case _:
+            case ast.ClassDef():
+                names[node.name] = True
+            case ast.alias():
+                names[node.asname or node.name] = True
+            case ast.Name(ctx=ast.Store()):
+                names[node.id] = True
+            case (
+                ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp()
+            ):
                 pass
+            case _:
+                pending += reversed(list(ast.iter_child_nodes(node)))
     return names
-
-
-def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, with those inside its conditions and try blocks."""
-    for node in body:
-        yield node
-        if isinstance(node, ast.If | ast.Try):
-            yield from top_level(node.body)
-            yield from top_level(node.orelse)
 
 
 def is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -156,7 +156,7 @@ class ZipSource:
             notes.skipped("points out of the archive or is no portable path", member.orig_filename)
         elif stat.S_ISLNK(kind):
             notes.skipped("links are not followed", path)
-        elif member.is_dir():
+        elif member.is_dir() or member.orig_filename.endswith("\\"):
             return
         elif kind not in {0, stat.S_IFREG}:
             notes.skipped("not a regular file", path)
@@ -228,13 +228,15 @@ def is_storable(path: PurePosixPath, notes: Notes) -> bool:
 def safe_path(name: str) -> PurePosixPath | None:
     r"""A member's name as a path within the archive, or None if it could leave it.
 
-    >>> safe_path("a/./b.py")
-    PurePosixPath('a/b.py')
-    >>> safe_path("../b.py"), safe_path("/b.py"), safe_path("C:/b.py"), safe_path("a\\b.py")
+    Some programs for Windows write backslashes between folders.
+
+    >>> safe_path("a/./b.py"), safe_path("a\\b.py")
+    (PurePosixPath('a/b.py'), PurePosixPath('a/b.py'))
+    >>> safe_path("../b.py"), safe_path("/b.py"), safe_path("C:/b.py"), safe_path("a\\..\\b.py")
     (None, None, None, None)
     """
-    path = PurePosixPath(name)
-    portable = not any(character in name for character in "\\:\0")
+    path = PurePosixPath(name.replace("\\", "/"))
+    portable = not any(character in name for character in ":\0")
     if not portable or path.is_absolute() or ".." in path.parts or not path.parts:
         return None
     return path

@@ -153,6 +153,26 @@ def test_a_copy_of_the_stubs_does_not_win_over_part_of_the_work(tmp_path: Path) 
     assert found.module == "tests.adapters"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from .impl import *\n",
+        "from . import impl\n\nrun_count_words, other = impl.run_count_words, None\n",
+        "from . import impl\n\nrun_count_words: object = impl.run_count_words\n",
+        "class run_count_words:\n    pass\n",
+        "try:\n    import fast\nexcept ImportError:\n    from .impl import run_count_words\n",
+        "for run_count_words in (len,):\n    pass\n",
+    ],
+)
+def test_adapters_need_not_be_functions_of_the_file(tmp_path: Path, text: str) -> None:
+    """Any way to bind a name at the top level of the file counts."""
+    files = {
+        "tests/adapters.py": text,
+        "tests/impl.py": "def run_count_words(text):\n    return 1\n",
+    }
+    assert {"tests/adapters.py", "tests/impl.py"} <= taken(staged(tmp_path, files))
+
+
 def test_no_adapters_is_the_submissions_fault(tmp_path: Path) -> None:
     """A submission without adapters is told what was looked for."""
     with pytest.raises(NothingToGradeError, match=r"no adapters\.py .* such as run_count_words"):
