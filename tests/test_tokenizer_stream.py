@@ -40,6 +40,8 @@ def test_encode_iterable(adapters: Any, snapshot: Snapshot, draw: Draws, empty_i
     text = END_OF_TEXT.join(stories(draw, 5))
     items = text.splitlines(keepends=True)
     if empty_items:
+        text += END_OF_TEXT
+        items.append(END_OF_TEXT)
         items = ["", *(item for line in items for item in (line, ""))]
     small = gpt2(END_OF_TEXT, merge_count=1000)
     ids = list(tokenizer(adapters, small).encode_iterable(iter(items)))

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from cs336_grader.worker.wire import Encoder, Node, WireError
+from cs336_grader.worker.channel import Node, WireError
+from cs336_grader.worker.values import Encoder
 
 from .remote import MirroredOptimizer, RemoteObject
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from cs336_grader.worker.wire import Channel, Decoder, Encoder, Message, Node, WireError
+from cs336_grader.worker.channel import Channel, Message, Node, WireError
+from cs336_grader.worker.values import Decoder, Encoder
 
 from .arguments import Arguments
 from .faults import WorkerLostError, submission_error

@@ -72,6 +72,11 @@ class RemoteObject:
             raise AttributeError(name)
         return lambda *args, **kwargs: self.caller.call(name, args, kwargs, held=self)
 
+    def __iter__(self) -> Iterator[Any]:
+        """Its items, if it has any."""
+        found: Iterator[Any] = self.caller.call("__iter__", (), {}, held=self)
+        return found
+
     def __bool__(self) -> bool:
         """Refused: what stays in the worker is neither true nor false."""
         raise TypeError(f"{self.type_name} has no truth value")

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import torch
 
+from cs336_grader.worker.channel import Channel, Message, WireError
 from cs336_grader.worker.process import become_worker
-from cs336_grader.worker.wire import Channel, Message, WireError
 
 from .faults import CouldNotRunError, WorkerLostError
 

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from typing import NamedTuple
 
-from .wire import Message
+from .channel import Message
 
 MAX_TEXT = 4000
 MAX_FRAMES = 4

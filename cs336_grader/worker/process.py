@@ -20,9 +20,9 @@ from typing import NoReturn
 import numpy as np
 import torch
 
+from .channel import Channel, Message
 from .exceptions import Origin, describe
 from .session import Session
-from .wire import Channel, Message
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from .channel import Channel, Message, Node, WireError
 from .exceptions import Origin, describe
 from .standins import StandIns
-from .wire import Channel, Decoder, Encoder, Message, Node, WireError
+from .values import Decoder, Encoder
 
 
 class Session:

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from .wire import Decoder, Node, raw
+from .channel import Node
+from .values import Decoder, raw
 
 
 class Received:

@@ -13,7 +13,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs336_grader.worker.wire import DTYPES, MAX_HEADER_BYTES, Channel, Decoder, Encoder, WireError
+from cs336_grader.worker.channel import MAX_HEADER_BYTES, Channel, WireError
+from cs336_grader.worker.values import DTYPES, Decoder, Encoder
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
 hashable = st.integers() | st.text() | st.binary() | st.tuples(st.integers(), st.binary())

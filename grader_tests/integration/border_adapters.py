@@ -1,0 +1,183 @@
+"""The adapters of a submission that tries, one function each, what has to cross the border."""
+
+ADAPTERS = """
+import multiprocessing
+import os
+import signal
+import socket
+import time
+
+import numpy as np
+import torch
+
+
+def echo(*args, **kwargs):
+    return [*args, *kwargs.values()]
+
+
+def kinds(*args):
+    return [type(arg).__name__ for arg in args]
+
+
+def masked_attention(q, k, v, mask):
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+
+
+def double_in_place(x):
+    x *= 2
+    return None
+
+
+def exponential_in_place(x):
+    x -= 1.0
+    return x.exp()
+
+
+def pop_all(weights):
+    weights.clear()
+
+
+def adamw():
+    return torch.optim.AdamW
+
+
+def clip(parameters, limit):
+    total = 0
+    kept = [p for p in parameters if p.grad is not None]
+    for p in kept:
+        total += (p.grad ** 2).sum()
+    for p in kept:
+        p.grad = p.grad * limit / total.sqrt()
+
+
+def save(model, optimizer, iteration, out):
+    torch.save([model.state_dict(), optimizer.state_dict(), iteration], out)
+
+
+def load(src, model, optimizer):
+    model_state, optimizer_state, iteration = torch.load(src)
+    model.load_state_dict(model_state)
+    optimizer.load_state_dict(optimizer_state)
+    return iteration
+
+
+class Tokenizer:
+    def encode(self, text):
+        return [ord(c) for c in text]
+
+    def encode_iterable(self, texts):
+        for text in texts:
+            yield from self.encode(text)
+
+
+def tokenizer():
+    return Tokenizer()
+
+
+def total(array):
+    return type(array).__name__, int(np.asarray(array[-10:]).sum())
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class Words:
+    def __iter__(self):
+        return iter(["one", "two"])
+
+
+def words():
+    return Words()
+
+
+def fraction():
+    from fractions import Fraction
+
+    return Fraction(1, 4)
+
+
+def random_numbers():
+    return torch.rand(3)
+
+
+def raise_exit():
+    raise SystemExit(0)
+
+
+def segfault():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def exit_now():
+    os._exit(0)
+
+
+def pools():
+    for _ in range(20):
+        with multiprocessing.Pool(2) as pool:
+            pool.map(abs, [1])
+    return signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def hang():
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    time.sleep(1000)
+
+
+def leave_a_daemon():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(0)
+    return "done"
+
+
+remembered = []
+
+
+def remember():
+    remembered.append(1)
+    return len(remembered)
+
+
+class Liar(torch.Tensor):
+    pass
+
+
+def subclass():
+    return torch.ones(2).as_subclass(Liar)
+
+
+def end_parent():
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1000)
+
+
+def leave_a_trap():
+    import pathlib
+
+    folder = pathlib.Path()
+    for _ in range(1500):
+        folder = folder / "deeper"
+    os.makedirs(str(folder)[:4000])
+    os.chdir("/")
+
+
+def hold_every_connection():
+    socket.socket.close = lambda self: None
+    time.sleep(1000)
+
+
+def write_rubbish():
+    import gc
+    import socket
+
+    for found in gc.get_objects():
+        if isinstance(found, socket.socket) and found.fileno() >= 0:
+            found.sendall(b"\\xff" * 1000)
+    return None
+"""
