@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+import os
 import secrets
 import shlex
 import signal
@@ -112,10 +113,16 @@ def grade(
         report_folder=report_dir,
     )
     report = graded(request, quiet=quiet)
-    if quiet:
-        click.echo(terminal.total_line(report))
-    else:
-        show(report, request, repeat_command(request, named_assignment=assignment))
+    try:
+        if quiet:
+            click.echo(terminal.total_line(report))
+        else:
+            show(report, request, repeat_command(request, named_assignment=assignment))
+    except OSError as error:
+        # A full disk, or a reader that has seen enough: what was judged is judged.
+        discard_output()
+        saved = report_dir / json_report.FILE_NAME
+        click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
     context.exit(exit_code(report, fail_under))
 
 
@@ -175,9 +182,17 @@ def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
         yield watch
 
 
+class Output(Console):
+    """A console that does not choose the exit code where nobody reads on."""
+
+    def on_broken_pipe(self) -> None:
+        """Pass on the exception that is being handled."""
+        raise  # noqa: PLE0704 (rich calls this while it handles the exception)
+
+
 def show(report: Report, request: pipeline.Request, repeat: str) -> None:
     """Print the report."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = Output(soft_wrap=True, highlight=False)
     encoding = console.encoding or "ascii"
     text = terminal.render(
         report,
@@ -189,6 +204,12 @@ def show(report: Report, request: pipeline.Request, repeat: str) -> None:
         ),
     )
     console.print(encodable(text, encoding))
+
+
+def discard_output() -> None:
+    """Print no more: what is left would fail again, with an exit code of Python's own."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def encodable(text: Text, encoding: str) -> Text:

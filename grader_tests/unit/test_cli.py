@@ -1,6 +1,9 @@
 """The command line: what it asks for, what it says when something is wrong, how it exits."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -226,6 +229,31 @@ def test_a_submission_is_not_judged_by_its_own_suite(
 def test_what_cannot_be_encoded_is_replaced() -> None:
     """A terminal without Unicode gets a report all the same."""
     assert cli.encodable(Text("✗ wrong"), "ascii").plain == "? wrong"
+
+
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_output_that_cannot_be_printed_changes_no_verdict(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Whoever closes the pipe early, or has no room on the disk, still gets the right exit code."""
+    write(tmp_path / "submission", {"tests/adapters.py": "def run_count_words(text: syntax error"})
+    program = [sys.executable, "-c", "from cs336_grader.cli import main; main()"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = subprocess.run(
+        [*program, "grade", "submission", "--assignment", str(TINY), *options],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(TINY.parents[1])},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert result.returncode == cli.GRADED, result.stderr
+    assert "could not be printed" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert report(tmp_path / "report")["score"] == 0
 
 
 def test_exit_codes_are_documented() -> None:

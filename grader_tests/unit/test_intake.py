@@ -166,7 +166,7 @@ def test_a_copy_of_the_stubs_does_not_win_over_part_of_the_work(tmp_path: Path) 
 )
 def test_adapters_need_not_be_functions_of_the_file(tmp_path: Path, text: str) -> None:
     """Any way to bind a name at the top level of the file counts."""
-    files = {
+    files: dict[str, str | bytes] = {
         "tests/adapters.py": text,
         "tests/impl.py": "def run_count_words(text):\n    return 1\n",
     }
