@@ -13,10 +13,10 @@ OMITTED = "…"
 
 def test_the_example_is_told_its_three_mistakes(tmp_path: Path) -> None:
     """RoPE, clipping and special tokens lose points, and what the README shows is what is said."""
-    command = [*PROGRAM, "grade", str(ROOT / "examples" / "half_right"), "--seed", "0"]
+    command = [*PROGRAM, "grade", "examples/half_right", "--seed", "0"]
     result = subprocess.run(
-        [*command, "--assignment", str(ROOT)],
-        cwd=tmp_path,
+        [*command, "--report-dir", str(tmp_path / "report")],
+        cwd=ROOT,
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
