@@ -57,7 +57,8 @@ def renormalised(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) ->
     allowed = torch.ones_like(scores) if mask is None else mask.to(scores.dtype)
     highest = torch.where(allowed.bool(), scores, -torch.inf).amax(-1, keepdim=True)
     # A hidden key may have any score: its exponential must not overflow before it is taken away.
-    weights = torch.exp((scores - highest.detach()).clamp(max=0.0)) * allowed
+    # A bound of 0 would cut the gradient of the highest score, which lies on it.
+    weights = torch.exp((scores - highest.detach()).clamp(max=1.0)) * allowed
     return weights / weights.sum(-1, keepdim=True) @ V
 
 
