@@ -179,8 +179,7 @@ def test_checkpoint_file_object(adapters: Any, snapshot: Snapshot, draw: Draws) 
     straight.train(draw.normal(3, 5, 6))
     save(adapters, straight, 3, file)
     assert file.getvalue(), "Nothing was written to the file."
-    file.seek(0)
-    loaded = load(adapters, file, resumed)
+    loaded = load(adapters, io.BytesIO(file.getvalue()), resumed)
     assert loaded == 3, f"Saved at iteration 3, loaded as {loaded}."
     inputs = draw.normal(3, 5, 6)
     straight.train(inputs)

@@ -160,11 +160,8 @@ class Arguments:
 
     def sync_again(self, encoder: Encoder) -> list[Node]:
         """The nodes that bring every parameter of the call up to date in the middle of it."""
-        return [
-            self.tensor(encoder, tensor)
-            for tensor in list(self.current)
-            if isinstance(tensor, torch.nn.Parameter)
-        ]
+        parameters = {id(p): p for p in self.current if isinstance(p, torch.nn.Parameter)}
+        return [self.tensor(encoder, parameter) for parameter in parameters.values()]
 
     def apply(self, number: int, what: str, value: object) -> None:
         """Make a change that the call made to an argument.

@@ -217,7 +217,7 @@ class Conversation:
 
         def optimizer(decoder: Decoder, key: int, options: Node, keys: Node) -> MirroredOptimizer:
             groups = [
-                {"params": [self.arguments.by_key[k] for k in held if k is not None], **option}
+                {**option, "params": [self.arguments.by_key[k] for k in held if k is not None]}
                 for option, held in zip(decoder.decode(options), keys, strict=True)
             ]
             remote = RemoteObject(self, key, "optimizer")

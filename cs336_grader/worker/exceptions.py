@@ -4,12 +4,13 @@ import re
 import sys
 import traceback
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from .channel import Message
 
 MAX_TEXT = 4000
 MAX_FRAMES = 4
+MAX_NAME = 200
 NAME_OF_IMPORT = re.compile(r"cannot import name '([\w.]+)'")
 # What a compiled module is built from, or is described by while it is not built.
 COMPILED_SUFFIXES = (".pyi", ".pyx", ".cpp", ".cc", ".c", ".rs")
@@ -49,7 +50,7 @@ def describe(error: BaseException, origin: Origin | None) -> Message:
 
 def missing(error: BaseException, origin: Origin | None) -> str | None:
     """What an import did not find, in words, if it is none of the submission's own code."""
-    if not isinstance(error, ImportError) or origin is None or not error.name:
+    if origin is None or not isinstance(error, ImportError) or not is_short_text(error.name):
         return None
     root = origin.root
     if isinstance(error, ModuleNotFoundError):
@@ -63,6 +64,11 @@ def missing(error: BaseException, origin: Origin | None) -> str | None:
     if error.path is not None and not Path(error.path).is_relative_to(root):
         return f"{name[1]} of {error.name}"
     return compiled(f"{error.name}.{name[1]}", root)
+
+
+def is_short_text(value: object) -> TypeGuard[str]:
+    """Whether a value, which may be anything, is a text that can be a module's name."""
+    return type(value) is str and 0 < len(value) <= MAX_NAME
 
 
 def compiled(module: str, root: Path) -> str | None:

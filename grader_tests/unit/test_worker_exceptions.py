@@ -81,3 +81,6 @@ def test_text_is_plain_and_short(root: Path) -> None:
     assert described(root, "raises")["text"] == "?"
     assert describe(NastyError(), origin)["text"] == "(its text cannot be had)"
     assert len(str(describe(ValueError("x" * 10**6), origin)["text"])) <= 4000
+    for name in ("x" * 10**7, "\0", 5):
+        error = ModuleNotFoundError("no", name=name)  # type: ignore[arg-type]
+        assert describe(error, origin)["type"] == "ModuleNotFoundError"
