@@ -169,9 +169,9 @@ class Conversation:
         if not inputs or not outputs:
             return value
         call = answer["call"]
-        linked = LinkedOutput.apply(  # type: ignore[no-untyped-call]
-            lambda grads: self.backward(call, grads, inputs), outputs, *inputs
-        )
+        # Some releases of torch give it a type, others none.
+        apply: Any = LinkedOutput.apply
+        linked = apply(lambda grads: self.backward(call, grads, inputs), outputs, *inputs)
         return self.value(answer["value"], buffers, linked=linked)
 
     def backward(
