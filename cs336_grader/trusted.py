@@ -21,16 +21,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from .records import CouldNotJudgeError, Outcome, Progress, Staged, Verdict
-from .rubric import Assignment
+
+if TYPE_CHECKING:
+    # At run time it would bring what the process that judges has no use for.
+    from .rubric import Assignment
 
 # All that the process and the workers get of the environment.
 ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
 FIXED_ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -40,7 +42,7 @@ FIXED_ENVIRONMENT = {
 
 
 def outcomes(
-    staged: Staged, assignment: Assignment, *, seed: int, checks: tuple[str, ...]
+    staged: Staged, assignment: "Assignment", *, seed: int, checks: tuple[str, ...]
 ) -> Iterator[Progress | Outcome]:
     """Run checks on a staged submission in a process of their own.
 

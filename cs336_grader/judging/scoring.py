@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from cs336_grader.records import CheckResult, Outcome, ProblemResult, Tier, Verdict
 from cs336_grader.reports.plain_text import plain
@@ -30,8 +31,9 @@ def check_results(
     )
 
 
+@lru_cache(maxsize=10_000)
 def result(check: Check, outcome: Outcome) -> CheckResult:
-    """A check with its outcome, as the report has it."""
+    """A check with its outcome, as the report has it; the report is made anew after every check."""
     seconds = outcome.duration_seconds
     message = plain(outcome.message, MAX_MESSAGE).removeprefix(check.requirement)
     return CheckResult(

@@ -19,6 +19,11 @@ from .verdict import CaseResult, case_result, outcome
 SNAPSHOT_FIXTURE = "snapshot"
 RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 MAX_ERROR = 1000
+# Plugins of pytest that would change the order, write files, or look after each test in vain.
+NOT_NEEDED = (
+    *("randomly", "cacheprovider", "logging", "warnings", "threadexception"),
+    *("unraisableexception", "faulthandler"),
+)
 
 
 class SuiteError(Exception):
@@ -90,8 +95,7 @@ def run(suite: Suite, runner: "Runner") -> None:
         f"--seed={suite.seed}",
         "--assert=plain",
         "--capture=no",
-        "-pno:cacheprovider",
-        "-pno:randomly",
+        *(f"-pno:{plugin}" for plugin in NOT_NEEDED),
     ]
     output = io.StringIO()
     with contextlib.redirect_stdout(output):

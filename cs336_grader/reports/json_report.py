@@ -1,13 +1,15 @@
 """The report as JSON, and its file."""
 
-import json
+import math
 import os
-from dataclasses import asdict
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from cs336_grader.records import Report
 
 FILE_NAME = "report.json"
+REPORT = TypeAdapter(Report)
 
 
 def render(report: Report) -> str:
@@ -16,7 +18,14 @@ def render(report: Report) -> str:
     Raises:
         ValueError: a number in it is not finite.
     """
-    return json.dumps(asdict(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    numbers = [report.score, report.max_score, report.duration_seconds]
+    numbers += [
+        number for problem in report.problems for number in (problem.score, problem.max_score)
+    ]
+    numbers += [check.duration_seconds for check in report.checks]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("a number in the report is not finite")
+    return REPORT.dump_json(report, indent=2).decode() + "\n"
 
 
 def write(report: Report, folder: Path) -> None:

@@ -71,18 +71,20 @@ class Conversation:
         answer, buffers = self.exchange(message, encoder, f"Your {name or 'class'}")
         return self.understand(lambda: self.result(answer, buffers, inputs))
 
-    def next(self, held: RemoteObject) -> Any:
-        """The next item of a held iterator.
+    def more(self, held: RemoteObject) -> tuple[list[Any], bool]:
+        """The next items of a held iterator, and whether these are the last.
 
         Raises:
-            StopIteration: there is none.
             SubmissionError, WorkerLostError: as for ``call``.
         """
         message = {"op": "next", "held": held.key}
         answer, buffers = self.exchange(message, Encoder(), "Your iterator")
-        if answer["op"] == "stop":
-            raise StopIteration
-        return self.understand(lambda: self.value(answer["value"], buffers))
+        items, done = self.understand(
+            lambda: (self.value(answer["value"], buffers), answer["done"] is True)
+        )
+        if type(items) is not list or not (items or done):
+            raise WorkerLostError("what came back cannot be used: neither an item nor an end")
+        return items, done
 
     def exchange(
         self, message: Message, encoder: Encoder, what: str

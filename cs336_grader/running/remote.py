@@ -1,5 +1,6 @@
 """What a check holds in place of the submission's functions and objects."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -23,8 +24,8 @@ class Caller(Protocol):
     ) -> Any:
         """Call an adapter, or a method of a held object."""
 
-    def next(self, held: "RemoteObject") -> Any:
-        """The next item of a held iterator; StopIteration at its end."""
+    def more(self, held: "RemoteObject") -> tuple[list[Any], bool]:
+        """The next items of a held iterator, and whether these are the last."""
 
 
 class RemoteAdapters:
@@ -87,14 +88,25 @@ class RemoteObject:
 
 
 class RemoteIterator(Iterator[Any]):
-    """An iterator that stays in the worker and is asked for one item at a time."""
+    """An iterator that stays in the worker and is asked for items when they are needed.
+
+    It sends what it can give without more input, so the first item of an answer is as lazy as if
+    it had been alone.
+    """
 
     def __init__(self, remote: RemoteObject) -> None:
         self.remote = remote
+        self.items: deque[Any] = deque()
+        self.done = False
 
     def __next__(self) -> Any:
         """The next item."""
-        return self.remote.caller.next(self.remote)
+        if not self.items and not self.done:
+            items, self.done = self.remote.caller.more(self.remote)
+            self.items.extend(items)
+        if not self.items:
+            raise StopIteration
+        return self.items.popleft()
 
 
 class MirroredOptimizer:

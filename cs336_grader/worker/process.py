@@ -5,6 +5,7 @@ submission, which in turn forks one worker a check. All of them run this one loo
 """
 
 import ctypes
+import gc
 import importlib
 import os
 import random
@@ -22,6 +23,7 @@ import torch
 
 from .channel import Channel, Message
 from .exceptions import Origin, describe
+from .hugepages import collect_memory
 from .session import Session
 
 PR_SET_PDEATHSIG = 1
@@ -55,12 +57,19 @@ def serve(channel: Channel) -> None:
     adapters: ModuleType | None = None
     origin: Origin | None = None
     session = Session(channel, adapters, origin)
+    collected = False
     while True:
         try:
             message, buffers = channel.receive()
         except (EOFError, OSError):
-            break
+            reap()
+            return
         if message["op"] == "fork":
+            if adapters is not None and not collected:
+                # Many forks are to come: what is here stays, and need not be looked through.
+                gc.freeze()
+                collect_memory()
+                collected = True
             connection = fork(channel, message)
             if connection is not None:
                 channel = Channel(connection)
@@ -112,7 +121,8 @@ def seed_generators(entropy: int) -> None:
     """Make the global generators repeat."""
     random.seed(entropy)
     np.random.seed(entropy)
-    torch.manual_seed(entropy)
+    # Not torch.manual_seed, which looks for every kind of accelerator.
+    torch.default_generator.manual_seed(entropy)
 
 
 def reap() -> None:
@@ -147,6 +157,7 @@ def forget_main() -> None:
     """Be no program: processes that a submission spawns must not try to import one."""
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = [""]
+    sys.dont_write_bytecode = True
 
 
 def forget_grader() -> None:

@@ -16,6 +16,9 @@ from .exceptions import Origin, describe
 from .standins import StandIns
 from .values import Decoder, Encoder
 
+# Of an iterator that asks for nothing, this many items are sent at a time.
+MAX_ITEMS = 1000
+
 
 class Session:
     """One conversation with the trusted process: objects named in it live as long as it does.
@@ -40,6 +43,9 @@ class Session:
         self.touched_files: list[int] = []
         self.entered: list[int] = []
         self.scratch: Path | None = None
+        self.batch: Batch | None = None
+        self.waiting = False
+        self.failures: dict[int, Exception] = {}
 
     def answer(self, message: Message, buffers: list[memoryview]) -> None:
         """Do what a message asks and send the answer; whatever goes wrong is the answer then."""
@@ -107,13 +113,37 @@ class Session:
         return {"op": "result", "value": encoder.encode(list(grads))}, encoder
 
     def next(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
-        """The next item of an iterator that an earlier call returned."""
-        encoder = Encoder(self.result_node([]))
+        """The next items of an iterator that an earlier call returned.
+
+        As many as it gives without asking the trusted process for more input: see ``ask``.
+        """
+        key = message["held"]
+        if key in self.failures:
+            raise self.failures.pop(key)
+        batch = Batch(key)
+        # While one iterator waits in the middle of its work, another cannot: it gives single items.
+        limit = 1 if self.waiting else MAX_ITEMS
+        outer, self.batch = self.batch, batch
         try:
-            item = next(self.held[message["held"]])
+            while len(batch.items) < limit:
+                item = next(self.held[key])
+                # Only now: the items before it may have been handed over meanwhile.
+                batch.items.append(item)
         except StopIteration:
-            return {"op": "stop"}, encoder
-        return {"op": "item", "value": encoder.encode(item)}, encoder
+            batch.done = True
+        except Exception as error:
+            if not batch.items:
+                raise
+            self.failures[key] = error
+        finally:
+            self.batch = outer
+        return self.items(batch)
+
+    def items(self, batch: "Batch") -> tuple[Message, Encoder]:
+        """The message that hands over a batch of items."""
+        encoder = Encoder(self.result_node([]))
+        value = ["list", encoder.encode_items(batch.items)]
+        return {"op": "items", "value": value, "done": batch.done}, encoder
 
     def result_node(self, outputs: list[torch.Tensor]) -> Callable[[Encoder, object], Node]:
         """How results are encoded: objects stay here, tensors that have a graph are noted."""
@@ -183,13 +213,31 @@ class Session:
             yield answer
 
     def ask(self, question: Message) -> object:
-        """Ask the trusted process for something in the middle of a call."""
+        """Ask the trusted process for something in the middle of a call.
+
+        Items that an iterator gave before it wants more are handed over first, so that nothing is
+        asked for that is not needed.
+        """
+        if self.batch is not None and self.batch.items:
+            self.hand_over(self.batch)
         self.channel.send(question)
         message, buffers = self.channel.receive()
         decoder = Decoder(buffers, self.special())
         for node in message["sync"]:
             decoder.decode(node)
         return STOP if message["op"] == "stop" else decoder.decode(message["value"])
+
+    def hand_over(self, batch: "Batch") -> None:
+        """Send the items so far, and answer whatever comes until more of them are asked for."""
+        answer, encoder = self.items(batch)
+        self.channel.send(answer, encoder.buffers)
+        batch.items = []
+        self.waiting, self.batch = True, None
+        message, buffers = self.channel.receive()
+        while message["op"] != "next" or message["held"] != batch.key:
+            self.answer(message, buffers)
+            message, buffers = self.channel.receive()
+        self.waiting, self.batch = False, batch
 
     def path(self, decoder: Decoder, key: str, name: str, pieces: Node) -> Path:
         """A file or folder of the trusted process, at a place of this process's own."""
@@ -219,6 +267,20 @@ class Session:
         file.seek(position)
         self.touched_files.append(key)
         return file
+
+
+class Batch:
+    """Items of one iterator that have not been sent yet.
+
+    Attributes:
+        key: the iterator's.
+        done: whether there are no more.
+    """
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.items: list[object] = []
+        self.done = False
 
 
 STOP = object()

@@ -75,6 +75,12 @@ class Tokenizer:
             yield from self.encode(text)
 
 
+def failing():
+    yield 1
+    yield 2
+    raise ValueError("no third")
+
+
 def tokenizer():
     return Tokenizer()
 

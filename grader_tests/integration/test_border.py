@@ -166,6 +166,18 @@ def test_text_is_pulled_as_it_is_needed(adapters: Any) -> None:
     ids = adapters.tokenizer().encode_iterable(endless())
     assert [next(ids) for _ in range(4)] == [97, 98, 99, 97]
     assert pulled == 2
+    other = adapters.tokenizer().encode_iterable(iter(["xy", "z"]))
+    assert [next(ids), next(other), next(ids), next(ids)] == [98, 120, 99, 97]
+    assert (list(other), pulled) == ([121, 122], 3)
+
+
+def test_an_iterator_that_fails_gives_what_it_had(adapters: Any) -> None:
+    """Its items come first, then the exception, then the end."""
+    items = adapters.failing()
+    assert [next(items), next(items)] == [1, 2]
+    with pytest.raises(SubmissionError, match="no third"):
+        next(items)
+    assert list(items) == []
 
 
 def test_files_are_found_over_there(adapters: Any, tmp_path: Path) -> None:
