@@ -6,108 +6,30 @@ registering a plugin named ``adapters-source``, and keeps expected values of its
 one named ``expected-values``.
 """
 
-import argparse
 import importlib
 import os
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from . import options
 from .draws import Draws
-from .elsewhere import prefer, pretend_installed
+from .elsewhere import prefer
 from .memory import Memory
-from .snapshots import Snapshot, SnapshotFolder
+from .options import ELSEWHERE, EXPECTED, SNAPSHOTS
+from .snapshots import Snapshot
 
 HERE = Path(__file__).parent
-SAVED = HERE / "_snapshots"
-SNAPSHOTS = pytest.StashKey[SnapshotFolder]()
 UNUSED = pytest.StashKey[list[Path]]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """The suite's own options."""
-    group = parser.getgroup("assignment")
-    group.addoption(
-        "--seed",
-        type=seed_number,
-        default=0,
-        help="what all inputs derive from (default 0, the seed with saved snapshots)",
-    )
-    group.addoption(
-        "--update-snapshots",
-        action="store_true",
-        help="write the snapshots from these adapters; the run fails once if any changed",
-    )
-    group.addoption(
-        "--snapshot-exact", action="store_true", help="compare with no tolerance at all"
-    )
-    group.addoption(
-        "--snapshots",
-        type=Path,
-        default=SAVED,
-        metavar="FOLDER",
-        help="where snapshots are kept (default: those saved beside the suite)",
-    )
-    group.addoption(
-        "--adapters-from",
-        type=Path,
-        metavar="PATH",
-        help="check the submission in another folder, in this process; expected values for another"
-        " seed than 0 come from the adapters beside the suite",
-    )
-
-
-def seed_number(text: str) -> int:
-    """A seed is a non-negative integer."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"a seed is a non-negative integer, not {text!r}")
-    return int(text)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Refuse options that cannot be followed, and know where expected values are."""
-    option = config.option
-    folder = option.adapters_from
-    if folder is not None and not (folder / "tests" / "adapters.py").is_file():
-        raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
-    if option.update_snapshots and option.seed != 0 and option.snapshots == SAVED:
-        raise pytest.UsageError("snapshots are saved for seed 0 only: leave out --seed")
-    if option.seed != 0 and folder is not None and option.snapshots == SAVED:
-        option.snapshots = recorded(config)
-    config.stash[SNAPSHOTS] = SnapshotFolder(option.snapshots, recording=option.update_snapshots)
-    if folder is not None:
-        pretend_installed(folder.resolve(), temporary_folder(config))
-
-
-def recorded(config: pytest.Config) -> Path:
-    """A folder of what the adapters beside this file return at the run's seed."""
-    folder = temporary_folder(config)
-    arguments = [f"--seed={config.option.seed}", "--update-snapshots", f"--snapshots={folder}"]
-    # In a process of its own, where nothing of the other folder is ever imported.
-    recording = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", str(HERE), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if recording.returncode > pytest.ExitCode.TESTS_FAILED:
-        raise pytest.UsageError(
-            f"the adapters beside the suite could not be run at this seed:\n{recording.stdout}"
-        )
-    return folder
-
-
-def temporary_folder(config: pytest.Config) -> Path:
-    """A folder that is there until the run ends."""
-    folder = tempfile.TemporaryDirectory()
-    config.add_cleanup(folder.cleanup)
-    return Path(folder.name)
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Bring the options, unless pyproject.toml has done so already."""
+    if not pluginmanager.has_plugin(options.__name__):
+        pluginmanager.register(options, options.__name__)
 
 
 @pytest.fixture
@@ -116,8 +38,9 @@ def adapters(request: pytest.FixtureRequest) -> Any:
     source = request.config.pluginmanager.get_plugin("adapters-source")
     if source is not None:
         return source.adapters_for(request)
-    if request.config.option.adapters_from is not None:
-        prefer(request.config.option.adapters_from.resolve())
+    elsewhere = request.config.stash[ELSEWHERE]
+    if elsewhere is not None:
+        prefer(elsewhere)
     return importlib.import_module("tests.adapters")
 
 
@@ -132,8 +55,8 @@ def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
     """The one way to compare values."""
     option = request.config.option
     expected_values = request.config.pluginmanager.get_plugin("expected-values")
-    if expected_values is None and (option.seed == 0 or option.snapshots != SAVED):
-        expected_values = request.config.stash[SNAPSHOTS]
+    if expected_values is None:
+        expected_values = request.config.stash[EXPECTED]
     requirement = (request.function.__doc__ or "").strip()
     made = Snapshot(
         check_name(request.node), requirement, expected_values, exact=option.snapshot_exact

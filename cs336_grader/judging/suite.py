@@ -91,6 +91,7 @@ def run(suite: Suite, runner: "Runner") -> None:
     arguments = [
         *sorted({str(suite.folder / file) for file in suite.checks.values()}),
         f"--rootdir={suite.folder}",
+        f"--confcutdir={suite.folder}",
         f"--config-file={os.devnull}",
         f"--seed={suite.seed}",
         "--assert=plain",

@@ -74,6 +74,13 @@ def test_another_folder_is_checked_at_any_seed(submission: Path, seed: str) -> N
     assert "ImportError" not in result.stdout
 
 
+def test_a_folder_may_stand_after_its_option() -> None:
+    """As a word of its own, too, and without a path to the checks beside it."""
+    options = ["--adapters-from", "examples/half_right", "-k", "test_rope_lengths", "--seed", "5"]
+    result = suite(ROOT, *options)
+    assert "1 failed" in result.stdout, result.stdout + result.stderr
+
+
 def test_at_another_seed_what_is_not_saved_is_skipped_aloud(copy: Path) -> None:
     """Without another folder there is nothing to compare with: the reason is told."""
     result = suite(copy, "tests/test_model.py", "--seed=5")

@@ -1,0 +1,105 @@
+"""The suite's own options, and what they decide before anything runs.
+
+A plugin that pyproject.toml names, because pytest takes a folder after an option that it does not
+know for what to test, and then reads no tests/conftest.py.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from .elsewhere import pretend_installed
+from .snapshots import SnapshotFolder
+
+HERE = Path(__file__).parent
+SAVED = HERE / "_snapshots"
+SNAPSHOTS = pytest.StashKey[SnapshotFolder]()
+EXPECTED = pytest.StashKey[SnapshotFolder | None]()
+ELSEWHERE = pytest.StashKey[Path | None]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The suite's own options."""
+    group = parser.getgroup("assignment")
+    group.addoption(
+        "--seed",
+        type=seed_number,
+        default=0,
+        help="what all inputs derive from (default 0, the seed with saved snapshots)",
+    )
+    group.addoption(
+        "--update-snapshots",
+        action="store_true",
+        help="write the snapshots from these adapters; the run fails once if any changed",
+    )
+    group.addoption(
+        "--snapshot-exact", action="store_true", help="compare with no tolerance at all"
+    )
+    group.addoption(
+        "--snapshots",
+        type=Path,
+        metavar="FOLDER",
+        help="where snapshots are kept (default: those saved beside the suite)",
+    )
+    group.addoption(
+        "--adapters-from",
+        type=Path,
+        metavar="PATH",
+        help="check the submission in another folder, in this process; expected values for another"
+        " seed than 0 come from the adapters beside the suite",
+    )
+
+
+def seed_number(text: str) -> int:
+    """A seed is a non-negative integer."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a seed is a non-negative integer, not {text!r}")
+    return int(text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse options that cannot be followed, and know where expected values are."""
+    option = config.option
+    folder: Path | None = option.adapters_from
+    place: Path | None = option.snapshots
+    if folder is not None and not (folder / "tests" / "adapters.py").is_file():
+        raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
+    if option.update_snapshots and option.seed != 0 and place is None:
+        raise pytest.UsageError("snapshots are saved for seed 0 only: leave out --seed")
+    if option.seed != 0 and folder is not None and place is None:
+        place = recorded(config)
+    saved = SnapshotFolder(place or SAVED, recording=option.update_snapshots)
+    config.stash[SNAPSHOTS] = saved
+    config.stash[EXPECTED] = saved if option.seed == 0 or place is not None else None
+    config.stash[ELSEWHERE] = folder and folder.resolve()
+    if folder is not None:
+        pretend_installed(folder.resolve(), temporary_folder(config))
+
+
+def recorded(config: pytest.Config) -> Path:
+    """A folder of what the adapters beside this file return at the run's seed."""
+    folder = temporary_folder(config)
+    arguments = [f"--seed={config.option.seed}", "--update-snapshots", f"--snapshots={folder}"]
+    # In a process of its own, where nothing of the other folder is ever imported.
+    recording = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", str(HERE), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if recording.returncode > pytest.ExitCode.TESTS_FAILED:
+        raise pytest.UsageError(
+            f"the adapters beside the suite could not be run at this seed:\n{recording.stdout}"
+        )
+    return folder
+
+
+def temporary_folder(config: pytest.Config) -> Path:
+    """A folder that is there until the run ends."""
+    folder = tempfile.TemporaryDirectory()
+    config.add_cleanup(folder.cleanup)
+    return Path(folder.name)
