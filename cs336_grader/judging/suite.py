@@ -21,7 +21,7 @@ RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TEST
 MAX_ERROR = 1000
 # Plugins of pytest that would change the order, write files, or look after each test in vain.
 NOT_NEEDED = (
-    *("randomly", "cacheprovider", "logging", "warnings", "threadexception"),
+    *("randomly", "cacheprovider", "logging", "threadexception"),
     *("unraisableexception", "faulthandler"),
 )
 
