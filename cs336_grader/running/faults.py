@@ -34,7 +34,8 @@ class SubmissionError(Exception):
         self.places = places
         self.missing = missing
         where = f" (at {places[-1]})" if places else ""
-        self.facts = f"{what} raised {type_name}: {text}{where}"
+        said = f": {text}" if text else ""
+        self.facts = f"{what} raised {type_name}{said}{where}"
         super().__init__(self.facts)
 
 
