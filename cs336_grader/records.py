@@ -106,10 +106,57 @@ class SubmissionRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Barrier:
+    """Whether something was closed to the student's code.
+
+    Attributes:
+        resource: "file system", "network", "processes", "signals" or "memory".
+        by: what closed it; where it was open, what is missing.
+    """
+
+    resource: str
+    closed: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Isolation:
-    """How the student's code was kept apart."""
+    """How the student's code was kept apart, as measured.
+
+    Attributes:
+        level: "strict" where file system, network and processes were closed, "none" where nothing
+            was, otherwise "partial".
+    """
 
     level: str
+    barriers: tuple[Barrier, ...] = ()
+
+
+class Consequence(StrEnum):
+    """What a finding leads to."""
+
+    COSTS_POINTS = "costs points"
+    HUMAN_LOOK = "human look"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something in the submission that the assignment's rules are about.
+
+    Attributes:
+        problem: the problem it touches; empty where it touches the submission as a whole.
+        file: relative to the submission, with forward slashes.
+        line: the first is 1; 0 where none is known.
+        name: what was used, as in "torch.nn.functional.softmax".
+        message: what it is and why it is told, in one sentence.
+    """
+
+    problem: str
+    file: str
+    line: int
+    name: str
+    consequence: Consequence
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +165,7 @@ class Report:
 
     Attributes:
         notes: what was chosen, left out or refused of the submission.
+        findings: what the assignment's rules have to say about its source and its run.
         duration_seconds: from the start to now.
     """
 
@@ -131,3 +179,4 @@ class Report:
     checks: tuple[CheckResult, ...]
     notes: tuple[str, ...]
     duration_seconds: float
+    findings: tuple[Finding, ...] = ()

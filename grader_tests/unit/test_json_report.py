@@ -25,9 +25,10 @@ def test_the_shape_is_known() -> None:
         "checks",
         "notes",
         "duration_seconds",
+        "findings",
     }
     assert set(found["submission"]) == {"name", "sha256"}
-    assert found["isolation"] == {"level": "process"}
+    assert found["isolation"] == {"level": "process", "barriers": []}
     assert set(found["problems"][0]) == {"id", "title", "score", "max_score", "verdict"}
     assert found["checks"][0] == {
         "id": "tests/test_averages.py::test_moving_average",
