@@ -1,0 +1,110 @@
+"""Each known mistake costs points in its own problem; without one, its parts are right."""
+
+import gc
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.suite import Suite, record_expected_values, run_suite
+from cs336_grader.records import Tier, Verdict
+from cs336_grader.rubric import load_assignment
+from grader_tests.unit.test_repository import ROOT
+from known_mistakes import MISTAKES, Mistake, adapters_with
+from known_mistakes.catalogue import mistake
+
+ASSIGNMENT = load_assignment(ROOT)
+BUILT_ON_OTHERS = (
+    "positionwise_feedforward",
+    "scaled_dot_product_attention",
+    "multihead_self_attention",
+    "transformer_block",
+    "transformer_lm",
+)
+
+
+class WithMistakes:
+    """Adapters of this process with mistakes in them, new for each check."""
+
+    def __init__(self, *mistakes: Mistake) -> None:
+        self.mistakes = mistakes
+
+    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
+        """The adapters."""
+        return adapters_with(*self.mistakes)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def old_objects_left_alone() -> Iterator[None]:
+    """Spare the hundreds of runs a look at all that was there before, at the end of each."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@cache
+def suite_and_values(problem: str) -> tuple[Suite, RecordedValues]:
+    """The scored checks of a problem, and what the reference returns in them at seed 0."""
+    scored = {
+        check.name: check.file
+        for check in ASSIGNMENT.checks.values()
+        if check.problem == problem and check.tier is not Tier.ADVICE
+    }
+    suite = Suite(ROOT, 0, scored)
+    return suite, record_expected_values(suite)
+
+
+def lost(problem: str, *mistakes: Mistake) -> dict[str, str]:
+    """The problem's scored checks that do not pass with these mistakes, each with its message."""
+    suite, expected = suite_and_values(problem)
+    outcomes = run_suite(suite, WithMistakes(*mistakes), expected)
+    assert {outcome.check for outcome in outcomes} == suite.checks.keys(), "Not every check ran."
+    return {o.check: o.message for o in outcomes if o.verdict is not Verdict.PASSED}
+
+
+@pytest.mark.parametrize("known", MISTAKES, ids=lambda known: known.id)
+def test_mistake_costs_points_in_its_own_problem(known: Mistake) -> None:
+    """At least one scored check of its problem fails."""
+    assert lost(known.problem, known), f"{known.id} survives: {known.wrong}"
+
+
+@pytest.mark.parametrize("problem", BUILT_ON_OTHERS)
+def test_parts_without_a_mistake_lose_nothing(problem: str) -> None:
+    """What mistakes are put into is right by itself."""
+    assert lost(problem) == {}
+
+
+def test_mistakes_replace_what_belongs_to_their_problem() -> None:
+    """No mistake replaces another problem's adapter."""
+    problems = ASSIGNMENT.rubric.problems
+    for known in MISTAKES:
+        others = set(ASSIGNMENT.adapter_names) - set(problems[known.problem].adapters)
+        assert not known.replaces.keys() & others, known.id
+
+
+def test_sentences_are_said_once() -> None:
+    """No two mistakes of a problem are explained by the same clause."""
+    clauses = [(known.problem, known.wrong) for known in MISTAKES]
+    assert len(clauses) == len(set(clauses))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"wrong": "The mean is missing."}, "clause without a full stop"),
+        ({"hint": "Read it again"}, "full sentences"),
+        ({"kind": "style"}, "none of the kinds"),
+    ],
+)
+def test_a_sentence_has_its_form(changed: dict[str, str], message: str) -> None:
+    """What could not be said to a student is refused."""
+    given: dict[str, Any] = {
+        "kind": "formula",
+        "wrong": "the mean is missing",
+        "hint": "Read the definition again.",
+    }
+    enter = mistake("rmsnorm", "run_rmsnorm", **(given | changed))
+    with pytest.raises(ValueError, match=message):
+        enter(lambda: None)

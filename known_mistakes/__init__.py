@@ -1,0 +1,16 @@
+"""Known mistakes: wrong ways to write the assignment's components, each named and explained.
+
+Importing the package enters all of its modules' functions in ``MISTAKES``. ``adapters_with`` gives
+all adapters of a submission whose only faults are the mistakes given.
+"""
+
+import importlib
+import pkgutil
+
+from .catalogue import MISTAKES, Kind, Mistake
+from .parts import Parts, adapters_with
+
+for module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{module.name}")
+
+__all__ = ["MISTAKES", "Kind", "Mistake", "Parts", "adapters_with"]
