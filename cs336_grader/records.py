@@ -1,8 +1,10 @@
 """What the stages hand to each other: plain records that cannot be changed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, Self
 
 
 class Verdict(StrEnum):
@@ -54,17 +56,43 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """Where a result differs from what is expected, and how much, but never from which number.
+
+    Attributes:
+        shape: of the result.
+        rows: what the rows of the picture are, in words.
+        columns: what its columns are.
+        levels: a text for each row, a digit for each cell. 0 is within the tolerance, 1 up to
+            three times the tolerance, 2 up to ten times, and so on by half powers of ten to 9.
+    """
+
+    shape: tuple[int, ...]
+    rows: str
+    columns: str
+    levels: tuple[str, ...]
+
+    @classmethod
+    def drawn(cls, grid: Mapping[str, Any]) -> Self:
+        """The picture that a suite or another process hands over as plain lists and texts."""
+        levels = tuple(map(str, grid["levels"]))
+        return cls(tuple(map(int, grid["shape"])), str(grid["rows"]), str(grid["columns"]), levels)
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What the trusted process saw of one check, named by its function.
 
     Attributes:
         message: the facts, without the requirement; empty where the check passed.
+        picture: of a comparison of numbers that failed.
     """
 
     check: str
     verdict: Verdict
     message: str
     duration_seconds: float
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +103,7 @@ class CheckResult:
         id: its file and function, as in "tests/test_model.py::test_rope".
         requirement: what is asked, in one sentence.
         message: the facts, or why there are none.
+        picture: of a comparison of numbers that failed.
     """
 
     id: str
@@ -84,6 +113,7 @@ class CheckResult:
     requirement: str
     message: str
     duration_seconds: float
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +197,7 @@ class Report:
         notes: what was chosen, left out or refused of the submission.
         findings: what the assignment's rules have to say about its source and its run.
         duration_seconds: from the start to now.
+        started_at: seconds since the beginning of 1970, UTC; 0 where it is not known.
     """
 
     schema_version: int
@@ -180,3 +211,4 @@ class Report:
     notes: tuple[str, ...]
     duration_seconds: float
     findings: tuple[Finding, ...] = ()
+    started_at: int = 0

@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from .records import CouldNotJudgeError, Outcome, Progress, Staged, Verdict
+from .records import CouldNotJudgeError, Outcome, Picture, Progress, Staged, Verdict
 
 if TYPE_CHECKING:
     # At run time it would bring what the process that judges has no use for.
@@ -139,8 +139,13 @@ def write_line(stream: IO[str], message: dict[str, Any]) -> None:
 
 def outcome_from(event: dict[str, Any]) -> Outcome:
     """The outcome that an event tells."""
+    picture = event["picture"]
     return Outcome(
-        event["check"], Verdict(event["verdict"]), event["message"], event["duration_seconds"]
+        event["check"],
+        Verdict(event["verdict"]),
+        event["message"],
+        event["duration_seconds"],
+        None if picture is None else Picture.drawn(picture),
     )
 
 

@@ -24,10 +24,14 @@ class CheckFailedError(AssertionError):
 
     Attributes:
         facts: what was found, without the requirement.
+        picture: where numbers differ, as ``pictures`` draws it; the grader's report shows it.
     """
 
-    def __init__(self, facts: str, requirement: str = "") -> None:
+    def __init__(
+        self, facts: str, requirement: str = "", picture: dict[str, object] | None = None
+    ) -> None:
         self.facts = facts
+        self.picture = picture
         super().__init__(f"{requirement}\n{facts}" if requirement else facts)
 
 

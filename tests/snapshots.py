@@ -3,12 +3,13 @@
 import json
 import re
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 import pytest
 
 from .comparison import Array, CheckFailedError, Tolerance, as_array, difference, kind
+from .pictures import Picture, error_picture
 
 DEFAULT_ATOL = 1e-4
 DEFAULT_RTOL = 1e-4
@@ -136,14 +137,10 @@ class Snapshot:
         saved = self.expected_values.load(self.check, name)
         if saved is None:
             pytest.fail(f"no snapshot holds {name!r} of {self.check}; write it: make snapshots")
-        facts = difference(
-            actual,
-            decode(saved),
-            self.tolerance(atol, rtol),
-            same_dtype=same_dtype,
-            reveal=self.reveal,
-        )
-        self.fail_if(facts, name)
+        expected, tolerance = decode(saved), self.tolerance(atol, rtol)
+        facts = difference(actual, expected, tolerance, same_dtype=same_dtype, reveal=self.reveal)
+        if facts is not None:
+            self.fail(facts, name, error_picture(actual, expected, tolerance))
 
     def assert_close(
         self,
@@ -171,18 +168,13 @@ class Snapshot:
             CheckFailedError: it differs from all of them.
         """
         __tracebackhide__ = True
+        tolerance = self.tolerance(atol, rtol)
         found = [
-            difference(
-                actual,
-                value,
-                self.tolerance(atol, rtol),
-                same_dtype=same_dtype,
-                reveal=self.reveal,
-            )
+            difference(actual, value, tolerance, same_dtype=same_dtype, reveal=self.reveal)
             for value in (expected, *alternatives)
         ]
-        if None not in found:
-            self.fail_if(found[0], name)
+        if found[0] is not None and None not in found:
+            self.fail(found[0], name, error_picture(actual, expected, tolerance))
 
     @property
     def reveal(self) -> bool:
@@ -193,12 +185,11 @@ class Snapshot:
         """The tolerance asked for, or zero where the run asks for exactness."""
         return Tolerance(0.0, 0.0) if self.exact else Tolerance(atol, rtol)
 
-    def fail_if(self, facts: str | None, name: str) -> None:
-        """Raise a failure that begins with the requirement, if there are facts."""
+    def fail(self, facts: str, name: str, picture: Picture | None) -> NoReturn:
+        """Raise a failure that begins with the requirement."""
         __tracebackhide__ = True
-        if facts is not None:
-            where = "" if name == "output" else f"{name}: "
-            raise CheckFailedError(where + facts, self.requirement)
+        where = "" if name == "output" else f"{name}: "
+        raise CheckFailedError(where + facts, self.requirement, picture)
 
     def finish(self) -> None:
         """Save what was recorded."""

@@ -44,6 +44,7 @@ def result(check: Check, outcome: Outcome) -> CheckResult:
         requirement=check.requirement,
         message=message.strip("\n"),
         duration_seconds=round(max(0.0, seconds), 3) if math.isfinite(seconds) else 0.0,
+        picture=outcome.picture,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cs336_grader.records import Outcome, Verdict
+from cs336_grader.records import Outcome, Picture, Verdict
 
 from .expected import NoExpectedValueError
 
@@ -19,11 +19,13 @@ class CaseResult:
     Attributes:
         name: the test function with its parameters.
         message: the facts; empty where it passed.
+        picture: of a comparison of numbers that failed.
     """
 
     name: str
     verdict: Verdict
     message: str
+    picture: Picture | None = None
 
 
 def case_result(name: str, error: BaseException) -> CaseResult:
@@ -36,7 +38,7 @@ def case_result(name: str, error: BaseException) -> CaseResult:
     if isinstance(error, NoExpectedValueError | OSError | MemoryError):
         text = f"The check could not be carried out: {str(error) or type(error).__name__}."
         return CaseResult(name, Verdict.NOT_JUDGED, text)
-    return CaseResult(name, Verdict.FAILED, facts(error))
+    return CaseResult(name, Verdict.FAILED, facts(error), picture_of(error))
 
 
 def facts(error: BaseException) -> str:
@@ -48,6 +50,12 @@ def facts(error: BaseException) -> str:
         return str(error) or "The requirement is not met."
     # The check tripped over what came back, say None where it wanted a tensor.
     return f"The check cannot use what came back: {type(error).__name__}: {error}"
+
+
+def picture_of(error: BaseException) -> Picture | None:
+    """The picture that the suite attached to a failure, if it did."""
+    grid = getattr(error, "picture", None)
+    return Picture.drawn(grid) if isinstance(grid, dict) else None
 
 
 def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
@@ -62,4 +70,4 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     if parameters:
         count = f"{len(failed or unjudged)} of {len(cases)} cases"
         message = f"Case {parameters} ({count}): {message}"
-    return Outcome(check, shown.verdict, message, seconds)
+    return Outcome(check, shown.verdict, message, seconds, shown.picture)
