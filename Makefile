@@ -6,7 +6,7 @@ SUBMISSION ?= examples/half_right
 ARGS       ?=
 
 .DEFAULT_GOAL := help
-.PHONY: test test-grader grade snapshots lint types layers help
+.PHONY: test test-grader grade snapshots schema lint types layers help
 
 test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
 	$(UV) run pytest $(ARGS)
@@ -19,6 +19,9 @@ grade: $(UV) ## Grade examples/half_right, or SUBMISSION=path (more options: ARG
 
 snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare with them
 	$(UV) run pytest --update-snapshots; $(UV) run pytest
+
+schema: $(UV) ## Write docs/report.schema.json again, from the record
+	$(UV) run python -m cs336_grader.reports.schema docs/report.schema.json
 
 lint: $(UV) ## Check style and formatting
 	$(UV) run ruff check && $(UV) run ruff format --check

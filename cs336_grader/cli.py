@@ -20,7 +20,8 @@ from rich.text import Text
 from . import pipeline
 from .records import Outcome, Report, Verdict
 from .records import Progress as Begun
-from .reports import json_report, terminal
+from .reports import summary, terminal
+from .reports.formats import FORMATS, Destination
 from .rubric import RUBRIC, RubricError
 
 GRADED, BELOW_THE_BAR, USAGE, COULD_NOT_JUDGE, INTERRUPTED = 0, 1, 2, 3, 130
@@ -79,7 +80,16 @@ def main() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("report"),
     show_default=True,
-    help=f"Where {json_report.FILE_NAME} is written, after every check.",
+    help=f"Where {FORMATS['json'].file_name} is written, after every check.",
+)
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="NAME[=PATH]",
+    callback=lambda _context, _option, values: tuple(map(asked_format, values)),
+    help="Write the report in this format too, to PATH or to the report folder; repeatable. There "
+    f"are: {', '.join(FORMATS)}.",
 )
 @click.option(
     "--fail-under",
@@ -97,6 +107,7 @@ def grade(
     seed: int | None,
     only: tuple[str, ...],
     report_dir: Path,
+    formats: tuple[tuple[str, Path | None], ...],
     fail_under: float | None,
     quiet: bool,
 ) -> None:
@@ -111,17 +122,21 @@ def grade(
         seed=secrets.randbits(32) if seed is None else seed,
         only=only,
         report_folder=report_dir,
+        formats=tuple(
+            Destination(FORMATS[name], path or report_dir / FORMATS[name].file_name)
+            for name, path in formats
+        ),
     )
     report = graded(request, quiet=quiet)
     try:
         if quiet:
-            click.echo(terminal.total_line(report))
+            say_total(report)
         else:
             show(report, request, repeat_command(request, named_assignment=assignment))
     except OSError as error:
         # A full disk, or a reader that has seen enough: what was judged is judged.
         discard_output()
-        saved = report_dir / json_report.FILE_NAME
+        saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
     context.exit(exit_code(report, fail_under))
 
@@ -129,6 +144,8 @@ def grade(
 def graded(request: pipeline.Request, *, quiet: bool) -> Report:
     """Grade, and turn every way to end early into a sentence and an exit code."""
     console = Console(stderr=True)
+    if not quiet and not console.is_terminal:
+        click.echo(f"Grading {request.submission} with seed {request.seed}.", err=True)
     # Being told to end is an interruption like any other.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -151,7 +168,7 @@ def graded(request: pipeline.Request, *, quiet: bool) -> Report:
             f"{error}"
         ) from error
     except KeyboardInterrupt:
-        saved = request.report_folder / json_report.FILE_NAME
+        saved = request.report_file
         click.echo(f"\nInterrupted. What was known by then is in {saved}.", err=True)
         sys.exit(INTERRUPTED)
 
@@ -190,6 +207,30 @@ class Output(Console):
         raise  # noqa: PLE0704 (rich calls this while it handles the exception)
 
 
+def asked_format(value: str) -> tuple[str, Path | None]:
+    """A format's name and, where one is given, its path.
+
+    Raises:
+        BadParameter: there is no such format, or the path is empty.
+    """
+    name, given, path = value.partition("=")
+    if name not in FORMATS:
+        close = difflib.get_close_matches(name, FORMATS, n=1)
+        hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(FORMATS)}."
+        raise click.BadParameter(f"there is no format {name!r}. {hint}")
+    if given and not path:
+        raise click.BadParameter(f"no path follows {value!r}")
+    return name, Path(path) if given else None
+
+
+def say_total(report: Report) -> None:
+    """Print the total alone, and beside it why it is none."""
+    click.echo(summary.total_line(report))
+    if not summary.is_complete(report):
+        reason = summary.common_reason(report) or f"The score is {summary.incomplete_line(report)}."
+        click.echo(reason, err=True)
+
+
 def show(report: Report, request: pipeline.Request, repeat: str) -> None:
     """Print the report."""
     console = Output(soft_wrap=True, highlight=False)
@@ -200,10 +241,24 @@ def show(report: Report, request: pipeline.Request, repeat: str) -> None:
             width=console.width if console.is_terminal else PLAIN_WIDTH,
             ascii_only=not encoding.lower().startswith("utf"),
             repeat=repeat,
-            saved=str(request.report_folder / json_report.FILE_NAME),
+            saved=", ".join(str(destination.path) for destination in request.destinations),
+            look_closer=look_closer_command(request),
         ),
     )
-    console.print(encodable(text, encoding))
+    with commands_stopped():
+        console.print(encodable(text, encoding))
+
+
+@contextlib.contextmanager
+def commands_stopped() -> Iterator[None]:
+    """Where GitHub Actions reads along, let nothing that is printed be a command to it."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    resume = secrets.token_hex(16)
+    click.echo(f"::stop-commands::{resume}")
+    yield
+    click.echo(f"::{resume}::")
 
 
 def discard_output() -> None:
@@ -224,6 +279,14 @@ def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) 
     if named_assignment is not None:
         words += ["--assignment", str(named_assignment)]
     return shlex.join([*words, *(word for name in request.only for word in ("--only", name))])
+
+
+def look_closer_command(request: pipeline.Request) -> str:
+    """The command that runs a check on the submission where it lies, if one does from here."""
+    if not request.submission.is_dir() or request.assignment.resolve() != Path.cwd():
+        return ""
+    options = ["--adapters-from", str(request.submission), "--seed", str(request.seed)]
+    return f"uv run pytest {shlex.join(options)} CHECK"
 
 
 def exit_code(report: Report, fail_under: float | None) -> int:

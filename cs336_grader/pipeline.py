@@ -10,6 +10,7 @@ from pathlib import Path
 from .intake import NothingToGradeError, stage
 from .judging import scoring
 from .records import (
+    SCHEMA_VERSION,
     CouldNotJudgeError,
     Isolation,
     Outcome,
@@ -19,12 +20,11 @@ from .records import (
     SubmissionRecord,
     Verdict,
 )
-from .reports import json_report
+from .reports.formats import FORMATS, Destination, publish
 from .reports.plain_text import plain_line
 from .rubric import Assignment, load_assignment
 from .trusted import outcomes
 
-SCHEMA_VERSION = 1
 # The student's code runs in a process of its own; what that process may do is not restricted.
 ISOLATION = Isolation("process")
 MAX_NAME = 200
@@ -32,6 +32,7 @@ MAX_NOTE = 500
 
 NOT_REACHED = "The run has not come to this check."
 NOT_REPORTED = "The run ended without a word on this check."
+BROKEN_OFF = "The run was broken off before this check."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Request:
         seed: what all inputs derive from.
         only: the problems to grade; all of them if empty.
         report_folder: where report.json goes.
+        formats: in what other formats the report is written, and where to.
     """
 
     submission: Path
@@ -71,6 +73,17 @@ class Request:
     seed: int
     only: tuple[str, ...]
     report_folder: Path
+    formats: tuple[Destination, ...] = ()
+
+    @property
+    def report_file(self) -> Path:
+        """Where report.json is."""
+        return self.report_folder / FORMATS["json"].file_name
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """All that the report is written to."""
+        return Destination(FORMATS["json"], self.report_file), *self.formats
 
 
 class Ledger:
@@ -80,6 +93,7 @@ class Ledger:
         self.request = request
         self.assignment = assignment
         self.problems = problems
+        self.started_at = int(time.time())
         self.started = time.monotonic()
         self.submission = SubmissionRecord(submission_name(request.submission), "")
         self.notes: tuple[str, ...] = ()
@@ -119,6 +133,7 @@ class Ledger:
             checks=checks,
             notes=self.notes,
             duration_seconds=round(time.monotonic() - self.started, 3),
+            started_at=self.started_at,
         )
 
 
@@ -136,22 +151,26 @@ def grade(request: Request, watch: Watch) -> Report:
     """
     assignment = load_assignment(request.assignment)
     ledger = Ledger(request, assignment, chosen_problems(assignment, request.only))
-    save(ledger.report(NOT_REACHED), request)
+    partial = [each for each in request.destinations if each.format.partial]
+    # Every file, so that none of an earlier run stays and a path that cannot be written is known.
+    publish(ledger.report(NOT_REACHED), request.destinations)
     watch(Planned(len(ledger.checks)))
-    absent = NOT_REPORTED
+    absent = BROKEN_OFF
     try:
         with contextlib.closing(events(ledger)) as stream:
             for event in stream:
                 if isinstance(event, Outcome):
                     ledger.outcomes.setdefault(event.check, event)
-                    save(ledger.report(NOT_REACHED), request)
+                    publish(ledger.report(NOT_REACHED), partial)
                 watch(event)
+        absent = NOT_REPORTED
     except NothingToGradeError as fault:
         ledger.fail_everything(f"Nothing could be run. {fault}")
     except CouldNotJudgeError as reason:
         absent = str(reason)
-    report = ledger.report(absent)
-    save(report, request)
+    finally:
+        report = ledger.report(absent)
+        publish(report, request.destinations)
     return report
 
 
@@ -167,11 +186,6 @@ def events(ledger: Ledger) -> Generator[Progress | Outcome, None, None]:
         )
         ledger.admit(staged)
         yield from outcomes(staged, assignment, seed=request.seed, checks=ledger.checks)
-
-
-def save(report: Report, request: Request) -> None:
-    """Write the report as it stands."""
-    json_report.write(report, request.report_folder)
 
 
 def submission_name(path: Path) -> str:

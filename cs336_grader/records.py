@@ -6,6 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+# Of the report: raised when a field goes or changes its meaning, not when one is added.
+SCHEMA_VERSION = 1
+
 
 class Verdict(StrEnum):
     """What became of a check or of a problem."""

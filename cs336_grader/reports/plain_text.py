@@ -22,6 +22,8 @@ def plain(text: str, limit: int) -> str:
     'abc…'
     """
     # What is cut off is never looked at: it may be very long.
+    if len(text) <= limit and text.replace("\n", "").isprintable():
+        return text
     text = LINE_ENDS.sub("\n", TERMINAL_SEQUENCE.sub("", text[: 4 * limit])).replace("\t", TAB)
     kept = "".join(shown(character) for character in text)
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"

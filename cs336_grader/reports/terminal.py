@@ -5,12 +5,14 @@ Lines are wrapped here, not by the terminal, so that the same report gives the s
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.text import Text
 
 from cs336_grader.records import CheckResult, ProblemResult, Report, Tier, Verdict
+
+from . import summary
+from .summary import Group
 
 # Of what is said about one check, this many lines are shown.
 MAX_LINES = 12
@@ -22,6 +24,9 @@ SHORT_LIST = re.compile(r"\[[^\[\]]{1,40}\]")
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MIN_WIDTH, MAX_WIDTH = 50, 110
 NAME_WIDTH = 30
+LABEL_WIDTH = 12
+# What a check says of an adapter that nobody has written yet.
+UNFINISHED = re.compile(r"(?:Case .*?: )?Your (\S+) raised NotImplementedError\b", re.DOTALL)
 
 STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "not judged": "magenta"}
 MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not judged": "?"}
@@ -37,21 +42,15 @@ class Surroundings:
         ascii_only: whether marks must be ASCII.
         repeat: the command that gives the same report again.
         saved: where the report was written.
+        look_closer: the command that runs a check on this submission where it lies; empty where
+            none does.
     """
 
     width: int
     ascii_only: bool
     repeat: str
     saved: str
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Checks of one problem of which the same is said."""
-
-    checks: tuple[CheckResult, ...]
-    message: str
-    verdict: Verdict
+    look_closer: str = ""
 
 
 class Writer:
@@ -102,11 +101,11 @@ def render(report: Report, surroundings: Surroundings) -> Text:
     """The report as text with styles."""
     writer = Writer(surroundings)
     write_overview(report, writer)
-    reason = common_reason(report)
+    reason = summary.common_reason(report)
     if reason:
         writer.line()
         standing = report.checks[0].verdict.value
-        writer.marked(standing, 0, headline(report.checks[0].verdict))
+        writer.marked(standing, 0, summary.headline(report.checks[0].verdict))
         writer.paragraph(reason, 2, MAX_LINES)
     elif any(check.verdict is not Verdict.PASSED for check in report.checks):
         write_legend(report, writer)
@@ -140,47 +139,54 @@ def problem_line(problem: ProblemResult, writer: Writer) -> Text:
     """A problem's name, points and mark, in columns."""
     name = textwrap.shorten(problem.id, NAME_WIDTH - 1, placeholder="...")
     line = Text(name.ljust(NAME_WIDTH))
-    line.append(f"{points(problem.score):>5} / {points_whole(problem.max_score):<4} ")
-    return line.append(writer.marks[standing_of(problem)], STYLES[standing_of(problem)])
-
-
-def standing_of(problem: ProblemResult) -> str:
-    """Passed, partly, failed or not judged."""
-    if problem.verdict is Verdict.FAILED and problem.score > 0:
-        return "partly"
-    return problem.verdict.value
+    earned, whole = summary.points(problem.score), summary.points_whole(problem.max_score)
+    line.append(f"{earned:>5} / {whole:<4} ")
+    standing = summary.standing(problem)
+    return line.append(writer.marks[standing], STYLES[standing])
 
 
 def write_failures(report: Report, writer: Writer) -> None:
     """Under each problem that was not fully earned, what failed, core before edge."""
     for problem in report.problems:
-        checks = [
-            check
-            for check in report.checks
-            if check.problem == problem.id
-            and check.verdict is not Verdict.PASSED
-            and check.tier is not Tier.ADVICE
-        ]
+        checks = summary.open_checks(report, problem)
         if checks:
             writer.line()
             writer.lines.append(problem_line(problem, writer))
-            write_groups(list(grouped(checks)), writer)
+            write_checks(checks, writer)
 
 
 def write_advice(report: Report, writer: Writer) -> None:
     """What is good practice and was not followed; it costs nothing."""
-    checks = [
-        check
-        for check in report.checks
-        if check.tier is Tier.ADVICE and check.verdict is not Verdict.PASSED
-    ]
-    if checks:
+    found = {
+        problem.id: [
+            check
+            for check in summary.advice(report, problem)
+            if not UNFINISHED.match(check.message)
+        ]
+        for problem in report.problems
+    }
+    if any(found.values()):
         writer.line()
         writer.line("Advice (no points)", "bold")
-        for problem in dict.fromkeys(check.problem for check in checks):
-            of_problem = grouped(check for check in checks if check.problem == problem)
-            writer.line(f"  {problem}")
-            write_groups(list(of_problem), writer)
+        for problem, checks in found.items():
+            if checks:
+                writer.line(f"  {problem}")
+                write_groups(list(summary.grouped(checks)), writer)
+
+
+def write_checks(checks: list[CheckResult], writer: Writer) -> None:
+    """What failed in one problem: in one line what was never written, then the rest."""
+    unfinished = {
+        check.id: found[1] for check in checks if (found := UNFINISHED.match(check.message))
+    }
+    if unfinished:
+        names = summary.listed(list(dict.fromkeys(unfinished.values())))
+        plural = "s" if len(unfinished) > 1 else ""
+        text = f"Not written yet: {names} ({len(unfinished)} check{plural})."
+        writer.marked(Verdict.FAILED.value, 2, text)
+    rest = [check for check in checks if check.id not in unfinished]
+    if rest:
+        write_groups(list(summary.grouped(rest)), writer)
 
 
 def write_groups(groups: list[Group], writer: Writer) -> None:
@@ -211,35 +217,10 @@ def write_facts(group: Group, writer: Writer) -> None:
     prefix = "Not judged: " if group.verdict is Verdict.NOT_JUDGED else ""
     writer.paragraph(prefix + group.message, 4, MAX_LINES)
     alone = "Run it alone:" if len(group.checks) == 1 else "Run the first alone:"
-    command = f"uv run pytest {group.checks[0].id}"
+    command = summary.run_alone(group.checks[0])
     fits = len(f"    {alone} {command}") <= writer.width
     for line in [f"{alone} {command}"] if fits else [alone, command]:
         writer.line(f"    {line}", "dim")
-
-
-def grouped(checks: Iterable[CheckResult]) -> Iterator[Group]:
-    """Checks of which the same is said, together, in the order of the first of each."""
-    groups: dict[tuple[str, str, Verdict], list[CheckResult]] = {}
-    for check in checks:
-        groups.setdefault((check.problem, check.message, check.verdict), []).append(check)
-    for (_, message, verdict), members in groups.items():
-        yield Group(tuple(members), message, verdict)
-
-
-def common_reason(report: Report) -> str:
-    """What is said of every check alike, if one thing is."""
-    said = {(check.verdict, check.message) for check in report.checks}
-    if len(said) != 1 or len(report.problems) < 2:
-        return ""
-    verdict, message = said.pop()
-    return "" if verdict is Verdict.PASSED else message
-
-
-def headline(verdict: Verdict) -> str:
-    """What one reason did to the whole submission."""
-    if verdict is Verdict.NOT_JUDGED:
-        return "Could not judge this submission, and that is not known to be its fault."
-    return "No check passed, all for one reason."
 
 
 def write_notes(report: Report, writer: Writer) -> None:
@@ -255,46 +236,30 @@ def write_notes(report: Report, writer: Writer) -> None:
 
 def write_total(report: Report, surroundings: Surroundings, writer: Writer) -> None:
     """The total, and how it came about."""
-    counts = [check for check in report.checks if check.tier is not Tier.ADVICE]
-    open_checks = sum(check.verdict is Verdict.NOT_JUDGED for check in counts)
     writer.line()
-    writer.line(f"Total       {total_line(report)}", "bold")
-    if open_checks:
-        writer.line(
-            f"            incomplete: {open_checks} of {len(counts)} checks were not judged",
-            STYLES["not judged"],
-        )
+    writer.line(f"{'Total':<{LABEL_WIDTH}}{summary.total_line(report)}", "bold")
+    if not summary.is_complete(report):
+        writer.line(f"{' ' * LABEL_WIDTH}{summary.incomplete_line(report)}", STYLES["not judged"])
     for name, value in (
         ("Submission", f"{report.submission.name} (sha256 {report.submission.sha256[:12]})"),
         ("Seed", str(report.seed)),
         ("Repeat", surroundings.repeat),
-        ("Isolation", report.isolation.level),
+        ("Look closer", surroundings.look_closer if lost(report) else ""),
+        ("Isolation", isolation(report, writer)),
         ("Report", surroundings.saved),
         ("Time", f"{report.duration_seconds:.1f} s"),
     ):
-        writer.line(f"{name:<12}{value}")
+        if value:
+            writer.line(f"{name:<{LABEL_WIDTH}}{value}")
 
 
-def total_line(report: Report) -> str:
-    """The total with its percentage."""
-    whole = report.max_score
-    percent = 100 * report.score / whole if whole else 0.0
-    return f"{points(report.score)} / {points_whole(whole)} ({percent:.1f} %)"
+def isolation(report: Report, writer: Writer) -> str:
+    """What was closed to the student's code, in as many lines as it takes."""
+    pad = " " * LABEL_WIDTH
+    told = textwrap.wrap(summary.isolation_line(report.isolation), writer.width - LABEL_WIDTH)
+    return f"\n{pad}".join(told)
 
 
-def points(value: float) -> str:
-    """Points that were earned: one decimal, or two where they are needed.
-
-    >>> points(2), points(0.33)
-    ('2.0', '0.33')
-    """
-    return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
-
-
-def points_whole(value: float) -> str:
-    """Points that could be earned, as short as they can be written.
-
-    >>> points_whole(15.0), points_whole(2.5)
-    ('15', '2.5')
-    """
-    return f"{value:g}"
+def lost(report: Report) -> bool:
+    """Whether a check failed, so that there is something to look at."""
+    return any(check.verdict is Verdict.FAILED for check in report.checks)

@@ -68,9 +68,9 @@ def test_the_report_is_printed_and_written(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_a_terminal_it_is_plain(run: Run) -> None:
-    """No control characters, no progress, no colours."""
-    result = run()
-    assert not result.stderr
+    """One line says that it has begun; no control characters, no progress, no colours."""
+    result = run("--seed", "7")
+    assert result.stderr == "Grading submission with seed 7.\n"
     assert all(ord(character) >= 32 or character == "\n" for character in result.stdout)
 
 
@@ -278,6 +278,7 @@ def test_no_new_options() -> None:
         "grade": [
             "--assignment",
             "--fail-under",
+            "--format",
             "--only",
             "--quiet",
             "--report-dir",

@@ -1,0 +1,167 @@
+"""The report as the Markdown of a GitHub Actions step summary.
+
+In a workflow: cat report/summary.md >> "$GITHUB_STEP_SUMMARY"
+
+What a student may have written stands in code blocks whose fences are longer than any in it, and in
+code spans, where no mention, link, image or HTML has a meaning. GitHub takes up to 1 MiB of it.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+
+from cs336_grader.records import ProblemResult, Report, Tier, Verdict
+
+from . import summary
+from .plain_text import plain, plain_line
+from .wording import check_told
+
+MAX_LINE = 300
+MAX_BLOCK = 1_500
+MOST_GROUPS = 60
+MOST_LINES = 100
+MARKS = {"passed": "✅", "partly": "🟡", "failed": "❌", "not judged": "❔"}
+# What has a meaning within a line, emoji (:x:) and formulas ($x$) included.
+MEANINGFUL = re.compile(r"([\\`*_\[\]<>|~&#!:$])")
+# GitHub looks for mentions after it has rendered the Markdown: escaping alone does not help.
+AT = "@\N{WORD JOINER}"
+TICKS = re.compile("`+")
+
+
+def render(report: Report) -> str:
+    """The report as Markdown."""
+    parts = [
+        f"## {span(report.submission.name)}: {text(summary.total_line(report))}",
+        *status(report),
+        table(report),
+        *details(report),
+        *findings(report),
+        *advice(report),
+        *([bullets(list(report.notes), "About the submission")] if report.notes else []),
+        provenance(report),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def status(report: Report) -> Iterator[str]:
+    """Why the score is no score, where it is none."""
+    if not summary.is_complete(report):
+        yield f"> **Not a grade**, {text(summary.incomplete_line(report))}."
+    if reason := summary.common_reason(report):
+        yield f"{text(summary.headline(report.checks[0].verdict))}\n\n{block(reason)}"
+
+
+def table(report: Report) -> str:
+    """One row a problem."""
+    rows = [
+        f"| {text(problem.title)} | {summary.points(problem.score)} "
+        f"/ {summary.points_whole(problem.max_score)} "
+        f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
+        for problem in report.problems
+    ]
+    return "\n".join(["| problem | points | |", "|---|--:|---|", *rows])
+
+
+def details(report: Report) -> Iterator[str]:
+    """What failed in each problem, folded; nothing where one reason explains all."""
+    if summary.common_reason(report):
+        return
+    left = MOST_GROUPS
+    for problem in report.problems:
+        groups = list(summary.grouped(summary.open_checks(report, problem)))
+        if groups and left > 0:
+            yield folded(problem, groups[:left])
+            left -= len(groups)
+    if left < 0:
+        yield f"{-left} more are in the report."
+
+
+def folded(problem: ProblemResult, groups: list[summary.Group]) -> str:
+    """A problem's checks below a line that opens them."""
+    earned = f"{summary.points(problem.score)} / {summary.points_whole(problem.max_score)}"
+    inside = "\n\n".join(map(group_told, groups))
+    title = html.escape(plain_line(f"{problem.title}: {earned}", MAX_LINE)).replace("@", AT)
+    return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
+
+
+def group_told(group: summary.Group) -> str:
+    """What checks asked for, and what was found."""
+    asked = [
+        f"- **{text(check.requirement)}**{' (edge)' if check.tier is Tier.EDGE else ''}"
+        for check in group.checks
+    ]
+    command = block(summary.run_alone(group.checks[0]))
+    return (
+        "\n".join(asked) + f"\n\n{block(check_told(group.checks[0]))}\n\nRun it alone:\n\n{command}"
+    )
+
+
+def findings(report: Report) -> Iterator[str]:
+    """What the assignment's rules have to say."""
+    if report.findings:
+        lines = [
+            f"- {span(summary.place(finding))} ({text(finding.consequence.value)}): "
+            f"{span(finding.message)}"
+            for finding in report.findings
+        ]
+        yield "\n".join(["### Rules of the assignment", "", *cut(lines)])
+
+
+def advice(report: Report) -> Iterator[str]:
+    """What could be better and costs nothing."""
+    lines = [
+        f"- {text(problem.title)}: {text(check.requirement)}"
+        for problem in report.problems
+        for check in summary.advice(report, problem)
+        if check.verdict is Verdict.FAILED
+    ]
+    if lines and not summary.common_reason(report):
+        yield "\n".join(["### Advice, no points", "", *cut(lines)])
+
+
+def bullets(lines: list[str], title: str) -> str:
+    """A list of texts below a title."""
+    return "\n".join([f"### {title}", "", *cut([f"- {span(line)}" for line in lines])])
+
+
+def provenance(report: Report) -> str:
+    """What it takes to get the same report again."""
+    sha = span(report.submission.sha256[:12])
+    told = f"Seed {report.seed} · sha256 {sha} · isolation "
+    return told + text(summary.isolation_line(report.isolation))
+
+
+def cut(lines: list[str]) -> list[str]:
+    """As many lines as a page can bear."""
+    left_out = len(lines) - MOST_LINES
+    return lines if left_out <= 0 else [*lines[:MOST_LINES], f"- {left_out} more in the report"]
+
+
+def text(content: str) -> str:
+    r"""A text in which no character means anything, and that nobody is called by.
+
+    >>> text("a *b* <c>")
+    'a \\*b\\* \\<c\\>'
+    """
+    escaped = MEANINGFUL.sub(r"\\\1", plain_line(content, MAX_LINE))
+    return escaped.replace("@", AT)
+
+
+def span(content: str) -> str:
+    """A text in one line, as it is."""
+    content = plain_line(content, MAX_LINE) or "(empty)"
+    ticks = fence(content, 1)
+    return f"{ticks} {content} {ticks}"
+
+
+def block(content: str) -> str:
+    """A text of several lines, as it is."""
+    content = plain(content, MAX_BLOCK)
+    ticks = fence(content, 3)
+    return f"{ticks}text\n{content}\n{ticks}"
+
+
+def fence(content: str, least: int) -> str:
+    """Backticks, more of them than the text has in a row."""
+    longest = max((len(run) for run in TICKS.findall(content)), default=0)
+    return "`" * max(least, longest + 1)

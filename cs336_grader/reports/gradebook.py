@@ -1,0 +1,45 @@
+"""The report as one row of a gradebook, below a row of column names."""
+
+import csv
+import io
+
+from cs336_grader.records import Report, Verdict
+
+from . import summary
+from .plain_text import plain_line
+
+MAX_CELL = 200
+# What makes a spreadsheet take a text for a formula, the wide forms of East Asian input included.
+FORMULA_STARTS = tuple("=+-@\t\r＝＋－＠")  # noqa: RUF001 (the wide forms are meant)
+
+
+def render(report: Report) -> str:
+    """The rows as CSV. What was not judged is left empty: a zero would be a grade."""
+    complete = summary.is_complete(report)
+    row: list[tuple[str, object]] = [
+        ("submission", cell(report.submission.name)),
+        ("status", "graded" if complete else "not judged"),
+        ("score", report.score if complete else ""),
+        ("max_score", report.max_score),
+        ("percent", round(summary.percent(report), 2) if complete else ""),
+        ("findings", len(report.findings)),
+        ("seed", report.seed),
+        ("isolation", cell(report.isolation.level)),
+        ("sha256", cell(report.submission.sha256)),
+    ]
+    for problem in report.problems:
+        judged = problem.verdict is not Verdict.NOT_JUDGED
+        row.append((cell(problem.id), problem.score if judged else ""))
+    text = io.StringIO()
+    csv.writer(text).writerows(zip(*row, strict=True))
+    return text.getvalue()
+
+
+def cell(text: str) -> str:
+    """A text that every spreadsheet takes for a text.
+
+    >>> cell("=HYPERLINK()"), cell("half_right")
+    ("'=HYPERLINK()", 'half_right')
+    """
+    text = plain_line(text, MAX_CELL)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

@@ -1,0 +1,104 @@
+"""The report as Gradescope's results.json.
+
+One test a problem, with its points and what was found; advice as tests without points. A report
+that is not complete has no score at all: Gradescope asks for one and so records no grade, where a
+zero or a part of the points would stand until somebody noticed.
+
+Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/
+"""
+
+import json
+from typing import Any
+
+from cs336_grader.records import Consequence, ProblemResult, Report, Verdict
+
+from . import summary
+from .plain_text import plain, plain_line
+from .wording import MAX_TEXT, advice_told, problem_told
+
+Entry = dict[str, Any]
+
+
+def render(report: Report) -> str:
+    """The report as JSON text; whatever students are not to see is in ``extra_data``.
+
+    No test is hidden: where one is, Gradescope shows no total to students.
+    """
+    complete = summary.is_complete(report)
+    results: Entry = {
+        **({"score": report.score} if complete else {}),
+        "execution_time": round(report.duration_seconds),
+        "output": plain(overview(report), MAX_TEXT),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            entry
+            for number, problem in enumerate(report.problems, start=1)
+            for entry in entries(report, problem, number, scored=complete)
+        ],
+        "extra_data": extra_data(report),
+    }
+    return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def overview(report: Report) -> str:
+    """What is said of the submission as a whole."""
+    lines = []
+    if not summary.is_complete(report):
+        lines += [
+            f"No score yet, {summary.incomplete_line(report)}. That is not known to be your fault;"
+            " the course staff can run it again.",
+            summary.common_reason(report),
+        ]
+    else:
+        lines.append(f"Total {summary.total_line(report)}.")
+    return "\n".join([*filter(None, lines), *report.notes])
+
+
+def entries(report: Report, problem: ProblemResult, number: int, *, scored: bool) -> list[Entry]:
+    """A problem's test and, where something could be better, one for its advice."""
+    judged = problem.verdict is not Verdict.NOT_JUDGED
+    passed = "passed" if problem.verdict is Verdict.PASSED else "failed"
+    found = [
+        {
+            **({"score": problem.score, "max_score": problem.max_score} if scored else {}),
+            **({"status": passed} if judged else {}),
+            "name": plain_line(problem.title, MAX_TEXT),
+            "number": str(number),
+            "output": problem_told(report, problem),
+            "tags": [problem.id],
+            "visibility": "visible",
+        }
+    ]
+    if better := advice_told(report, problem):
+        found.append(
+            {
+                "name": plain_line(f"{problem.title}: advice, no points", MAX_TEXT),
+                "number": f"{number}.1",
+                "output": better,
+                "tags": [problem.id, "advice"],
+                "visibility": "visible",
+            }
+        )
+    return found
+
+
+def extra_data(report: Report) -> Entry:
+    """What a later run or the course staff may want to know."""
+    return {
+        "schema_version": report.schema_version,
+        "sha256": report.submission.sha256,
+        "seed": report.seed,
+        "isolation": report.isolation.level,
+        "complete": summary.is_complete(report),
+        "earned": report.score,
+        "maximum": report.max_score,
+        "human_look": [
+            plain_line(f"{summary.place(finding)}: {finding.message}", MAX_TEXT)
+            for finding in report.findings
+            if finding.consequence is Consequence.HUMAN_LOOK
+        ],
+    }

@@ -1,0 +1,168 @@
+"""What every format for people says of a report: points, groups, isolation, what is open."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from cs336_grader.records import (
+    CheckResult,
+    Consequence,
+    Finding,
+    Isolation,
+    ProblemResult,
+    Report,
+    Tier,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Checks of one problem of which the same is said."""
+
+    checks: tuple[CheckResult, ...]
+    message: str
+    verdict: Verdict
+
+
+def grouped(checks: Iterable[CheckResult]) -> Iterator[Group]:
+    """Checks of which the same is said, together, in the order of the first of each."""
+    groups: dict[tuple[str, str, Verdict], list[CheckResult]] = {}
+    for check in checks:
+        groups.setdefault((check.problem, check.message, check.verdict), []).append(check)
+    for (_, message, verdict), members in groups.items():
+        yield Group(tuple(members), message, verdict)
+
+
+def open_checks(report: Report, problem: ProblemResult) -> list[CheckResult]:
+    """The checks that count and did not pass, core before edge."""
+    return [
+        check
+        for check in report.checks
+        if check.problem == problem.id
+        and check.verdict is not Verdict.PASSED
+        and check.tier is not Tier.ADVICE
+    ]
+
+
+def advice(report: Report, problem: ProblemResult) -> list[CheckResult]:
+    """What is good practice in a problem and was not followed; it costs nothing."""
+    return [
+        check
+        for check in report.checks
+        if check.problem == problem.id
+        and check.verdict is not Verdict.PASSED
+        and check.tier is Tier.ADVICE
+    ]
+
+
+def costly(report: Report, problem: ProblemResult) -> list[Finding]:
+    """What cost a problem its points by the assignment's rules."""
+    return [
+        finding
+        for finding in report.findings
+        if finding.problem == problem.id and finding.consequence is Consequence.COSTS_POINTS
+    ]
+
+
+def standing(problem: ProblemResult) -> str:
+    """Passed, partly, failed or not judged."""
+    if problem.verdict is Verdict.FAILED and problem.score > 0:
+        return "partly"
+    return problem.verdict.value
+
+
+def is_complete(report: Report) -> bool:
+    """Whether the score is one: every problem was judged."""
+    return all(problem.verdict is not Verdict.NOT_JUDGED for problem in report.problems)
+
+
+def incomplete_line(report: Report) -> str:
+    """How much of an incomplete report is open."""
+    counted = [check for check in report.checks if check.tier is not Tier.ADVICE]
+    unjudged = sum(check.verdict is Verdict.NOT_JUDGED for check in counted)
+    return f"incomplete: {unjudged} of {len(counted)} checks were not judged"
+
+
+def common_reason(report: Report) -> str:
+    """What is said of every check alike, if one thing is."""
+    said = {(check.verdict, check.message) for check in report.checks}
+    if len(said) != 1 or len(report.problems) < 2:
+        return ""
+    verdict, message = said.pop()
+    return "" if verdict is Verdict.PASSED else message
+
+
+def headline(verdict: Verdict) -> str:
+    """What one reason did to the whole submission."""
+    if verdict is Verdict.NOT_JUDGED:
+        return "Could not judge this submission, and that is not known to be its fault."
+    return "No check passed, all for one reason."
+
+
+def run_alone(check: CheckResult) -> str:
+    """The command that runs a check alone, in the student's repository."""
+    return f"uv run pytest {check.id}"
+
+
+def place(finding: Finding) -> str:
+    """Where a finding is: file and line."""
+    return f"{finding.file}:{finding.line}" if finding.line else finding.file
+
+
+def isolation_line(isolation: Isolation) -> str:
+    """What was closed to the student's code and what was open, in one line."""
+    closed = [barrier.resource for barrier in isolation.barriers if barrier.closed]
+    left_open = [barrier.resource for barrier in isolation.barriers if not barrier.closed]
+    told = "; ".join(
+        f"{listed(resources)} {state}"
+        for resources, state in ((closed, "closed"), (left_open, "open"))
+        if resources
+    )
+    return f"{isolation.level}: {told}" if told else isolation.level
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as people list them.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def started(report: Report) -> str:
+    """When grading began, as people write it; empty where it is not known."""
+    if not report.started_at:
+        return ""
+    return datetime.fromtimestamp(report.started_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def percent(report: Report) -> float:
+    """The score's share of the maximum."""
+    return 100 * report.score / report.max_score if report.max_score else 0.0
+
+
+def total_line(report: Report) -> str:
+    """The total with its percentage."""
+    total = f"{points(report.score)} / {points_whole(report.max_score)}"
+    return f"{total} ({percent(report):.1f} %)"
+
+
+def points(value: float) -> str:
+    """Points that were earned: one decimal, or two where they are needed.
+
+    >>> points(2), points(0.33)
+    ('2.0', '0.33')
+    """
+    return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
+
+
+def points_whole(value: float) -> str:
+    """Points that could be earned, as short as they can be written.
+
+    >>> points_whole(15.0), points_whole(2.5)
+    ('15', '2.5')
+    """
+    return f"{value:g}"
