@@ -7,7 +7,7 @@ functions that call each other through one object, in which a mistake takes the 
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,8 +18,22 @@ from .catalogue import Mistake, Part
 
 Weights = dict[str, Tensor]
 Step = Callable[[Tensor], Tensor]
+# The weights of queries, keys, values and output.
+Projections = tuple[Tensor, Tensor, Tensor, Tensor]
 # The block's normalization; the published adapters leave its epsilon out.
 EPSILON = 1e-5
+
+
+class Rope(NamedTuple):
+    """What RoPE is built for.
+
+    Attributes:
+        length: how many positions there are.
+        theta: the base of the frequencies.
+    """
+
+    length: int
+    theta: float
 
 
 class Parts:
@@ -75,7 +89,7 @@ class Parts:
     def attend_in_heads(
         self,
         num_heads: int,
-        projections: tuple[Tensor, Tensor, Tensor, Tensor],
+        projections: Projections,
         x: Tensor,
         turn: Step,
     ) -> Tensor:
@@ -98,7 +112,7 @@ class Parts:
 
     def run_multihead_self_attention(
         self,
-        d_model: int,  # noqa: ARG002 - published parameters
+        d_model: int,
         num_heads: int,
         q_proj_weight: Tensor,
         k_proj_weight: Tensor,
@@ -126,13 +140,27 @@ class Parts:
     ) -> Tensor:
         """Multi-head self-attention with RoPE."""
         projections = (q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight)
-        positions = for_heads(token_positions, in_features.shape[-2])
+        output: Tensor = self.attend_by_position(
+            num_heads, Rope(max_seq_len, theta), projections, in_features, token_positions
+        )
+        return output
 
-        def turn(x: Tensor) -> Tensor:
-            turned: Tensor = self.run_rope(d_model // num_heads, theta, max_seq_len, x, positions)
+    def attend_by_position(
+        self,
+        num_heads: int,
+        rope: Rope,
+        projections: Projections,
+        x: Tensor,
+        token_positions: Tensor | None,
+    ) -> Tensor:
+        """Causal multi-head self-attention with RoPE on each head's queries and keys."""
+        d_k, positions = x.shape[-1] // num_heads, for_heads(token_positions, x.shape[-2])
+
+        def turn(heads: Tensor) -> Tensor:
+            turned: Tensor = self.run_rope(d_k, rope.theta, rope.length, heads, positions)
             return turned
 
-        output: Tensor = self.attend_in_heads(num_heads, projections, in_features, turn)
+        output: Tensor = self.attend_in_heads(num_heads, projections, x, turn)
         return output
 
     def run_transformer_block(
@@ -227,6 +255,11 @@ def adapters_with(*mistakes: Mistake) -> Parts:
     Each call gives new ones, in which nothing is kept of earlier calls.
     """
     return Parts(**{name: part for known in mistakes for name, part in known.replaces.items()})
+
+
+def random(*shape: int) -> Tensor:
+    """Numbers that have nothing to do with what was given, the same at every call."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
 
 
 def split(x: Tensor, num_heads: int) -> Tensor:

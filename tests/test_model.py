@@ -13,7 +13,7 @@ from .memory import MEBIBYTE, Memory
 from .properties import assert_leaves_arguments, gradient
 from .snapshots import Snapshot
 
-LEADING_DIMENSIONS = [(), (2,), (2, 3, 4)]
+LEADING_DIMENSIONS = [(), (2,), (1, 1), (2, 3, 4)]
 
 
 def test_linear(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -57,7 +57,7 @@ def test_embedding(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
 def test_embedding_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Takes token ids in a tensor of any number of dimensions."""
     weight = draw.normal(11, 4)
-    for leading in [(5,), (2, 3), (2, 3, 4)]:
+    for leading in [(5,), (2, 3), (1, 1), (2, 3, 4)]:
         ids = draw.integers(*leading, high=11)
         expected = functional.embedding(ids, weight)
         rows = adapters.run_embedding(11, 4, weight.clone(), ids)

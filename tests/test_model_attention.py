@@ -36,7 +36,7 @@ def test_softmax_far_apart(adapters: Any, snapshot: Snapshot, draw: Draws) -> No
 
 def test_softmax_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Takes a tensor of any number of dimensions."""
-    for shape in [(5,), (2, 5), (2, 3, 4, 5)]:
+    for shape in [(5,), (2, 5), (1, 1, 5), (2, 3, 4, 5)]:
         x = draw.normal(*shape, scale=2.0)
         expected = torch.softmax(x, -1)
         y = adapters.run_softmax(x, -1)
@@ -130,7 +130,7 @@ def test_attention_hidden_keys(adapters: Any, snapshot: Snapshot, draw: Draws) -
 
 def test_attention_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Takes queries, keys and values with any number of dimensions before the last two."""
-    for leading in [(), (2, 3, 2)]:
+    for leading in [(), (1, 1), (2, 3, 2)]:
         Q, K, V = draw_attention(draw, *leading)
         mask = draw_mask(draw, *leading)
         expected = functional.scaled_dot_product_attention(Q, K, V, mask)

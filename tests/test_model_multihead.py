@@ -87,7 +87,7 @@ def test_multihead_attention_leading_dimensions(
 ) -> None:
     """Takes an input with any number of dimensions before the last two."""
     weights = draw_projections(draw)
-    for leading in [(), (2, 3)]:
+    for leading in [(), (1,), (2, 3)]:
         x = draw.normal(*leading, LENGTH, D_MODEL)
         expected = torch_attention(weights, x.view(-1, LENGTH, D_MODEL)).view(x.shape)
         copies = [weight.clone() for weight in weights]
