@@ -1,6 +1,5 @@
 """Wrong ways to compute the learning rate of an iteration."""
 
-import functools
 import math
 from collections.abc import Callable
 
@@ -15,7 +14,6 @@ def schedule_mistake(*, kind: Kind, wrong: str, hint: str) -> Callable[[Schedule
     """Enter the schedule below, under the adapter's names for what it is given."""
 
     def enter(schedule: Schedule) -> Schedule:
-        @functools.wraps(schedule)
         def adapter(
             it: int,
             max_learning_rate: float,
@@ -27,6 +25,7 @@ def schedule_mistake(*, kind: Kind, wrong: str, hint: str) -> Callable[[Schedule
                 it, max_learning_rate, min_learning_rate, warmup_iters, cosine_cycle_iters
             )
 
+        adapter.__name__ = schedule.__name__
         mistake(
             "learning_rate_schedule",
             "run_get_lr_cosine_schedule",
