@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 from rich.console import Console
@@ -76,6 +76,17 @@ def main() -> None:
     "--only", multiple=True, metavar="PROBLEM", help="Grade this problem alone; repeatable."
 )
 @click.option(
+    "--revision",
+    metavar="REV",
+    help="PATH is a git repository, with files or bare: grade this branch, tag or commit.",
+)
+@click.option(
+    "--adapters",
+    type=PurePosixPath,
+    metavar="FILE",
+    help="Where in the submission the adapters are. Default: the adapters.py with most filled in.",
+)
+@click.option(
     "--report-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("report"),
@@ -106,12 +117,14 @@ def grade(
     assignment: Path | None,
     seed: int | None,
     only: tuple[str, ...],
+    revision: str | None,
+    adapters: PurePosixPath | None,
     report_dir: Path,
     formats: tuple[tuple[str, Path | None], ...],
     fail_under: float | None,
     quiet: bool,
 ) -> None:
-    """Grade the submission at PATH, a folder or a zip archive.
+    """Grade the submission at PATH: a folder, a zip, tar or tar.gz archive, or a git repository.
 
     Its code runs in a process of its own that never sees an expected value. The report names each
     check that failed, what it asks for and what was found.
@@ -126,6 +139,8 @@ def grade(
             Destination(FORMATS[name], path or report_dir / FORMATS[name].file_name)
             for name, path in formats
         ),
+        revision=revision,
+        adapters=adapters,
     )
     report = graded(request, quiet=quiet)
     try:
@@ -278,12 +293,17 @@ def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) 
     words = ["cs336", "grade", str(request.submission), "--seed", str(request.seed)]
     if named_assignment is not None:
         words += ["--assignment", str(named_assignment)]
+    if request.revision is not None:
+        words += ["--revision", request.revision]
+    if request.adapters is not None:
+        words += ["--adapters", str(request.adapters)]
     return shlex.join([*words, *(word for name in request.only for word in ("--only", name))])
 
 
 def look_closer_command(request: pipeline.Request) -> str:
     """The command that runs a check on the submission where it lies, if one does from here."""
-    if not request.submission.is_dir() or request.assignment.resolve() != Path.cwd():
+    lies_there = request.submission.is_dir() and request.revision is None
+    if not lies_there or request.assignment.resolve() != Path.cwd():
         return ""
     options = ["--adapters-from", str(request.submission), "--seed", str(request.seed)]
     return f"uv run pytest {shlex.join(options)} CHECK"

@@ -5,9 +5,9 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from .intake import NothingToGradeError, stage
+from .intake import NothingToGradeError, stage, submission_name
 from .judging import scoring
 from .records import (
     SCHEMA_VERSION,
@@ -66,6 +66,8 @@ class Request:
         only: the problems to grade; all of them if empty.
         report_folder: where report.json goes.
         formats: in what other formats the report is written, and where to.
+        revision: what to read from a git repository; its files as they lie there if None.
+        adapters: the file of the submission that holds the adapters; looked for if None.
     """
 
     submission: Path
@@ -74,6 +76,8 @@ class Request:
     only: tuple[str, ...]
     report_folder: Path
     formats: tuple[Destination, ...] = ()
+    revision: str | None = None
+    adapters: PurePosixPath | None = None
 
     @property
     def report_file(self) -> Path:
@@ -95,7 +99,9 @@ class Ledger:
         self.problems = problems
         self.started_at = int(time.time())
         self.started = time.monotonic()
-        self.submission = SubmissionRecord(submission_name(request.submission), "")
+        self.submission = SubmissionRecord(
+            plain_line(submission_name(request.submission), MAX_NAME), ""
+        )
         self.notes: tuple[str, ...] = ()
         self.outcomes: dict[str, Outcome] = {}
 
@@ -183,15 +189,11 @@ def events(ledger: Ledger) -> Generator[Progress | Outcome, None, None]:
             assignment.adapter_names,
             Path(scratch),
             package=assignment.rubric.package,
+            revision=request.revision,
+            adapters=request.adapters,
         )
         ledger.admit(staged)
         yield from outcomes(staged, assignment, seed=request.seed, checks=ledger.checks)
-
-
-def submission_name(path: Path) -> str:
-    """What a submission is called before it was looked into."""
-    path = path.resolve()
-    return plain_line(path.name if path.is_dir() else path.stem, MAX_NAME)
 
 
 def chosen_problems(assignment: Assignment, only: tuple[str, ...]) -> tuple[str, ...]:

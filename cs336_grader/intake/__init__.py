@@ -1,4 +1,16 @@
-"""Finds the adapters and what they import in a submission, and takes only that."""
+"""Finds the adapters and what they import in a submission, and takes only that.
+
+Read staging.py first: it tells the story in one screen. Behind it stand
+
+sources.py      what kind of thing the submission is: folders.py, zip_archives.py, tar_archives.py,
+                git_repositories.py with git_copies.py, all by the rules of listing.py
+candidates.py   which file holds the adapters
+closure.py      what is imported from there on (modules.py, parsing.py, installed.py)
+manifests.py    what the submission says of itself
+copying.py      the private copy and its digest
+notes.py        what the report is told
+"""
 
 from .candidates import NothingToGradeError as NothingToGradeError
+from .sources import submission_name as submission_name
 from .staging import stage as stage

@@ -5,11 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from cs336_grader.records import CouldNotJudgeError
+
 from .notes import Notes, named
-from .parsing import SourceError, defined_names, parse
-from .sources import MAX_FILE_BYTES, Source
+from .parsing import MAX_SOURCE_BYTES, SourceError, defined_names, parse, text_of
+from .sources import ARCHIVES, Source
 
 ADAPTERS = "adapters.py"
+MAX_CANDIDATES = 100
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class NothingToGradeError(Exception):
@@ -40,34 +44,50 @@ class Candidate:
         return (-self.filled, -self.published, len(self.path.parts), str(self.path))
 
 
-def find_adapters(source: Source, adapter_names: frozenset[str], notes: Notes) -> PurePosixPath:
+def find_adapters(
+    source: Source,
+    adapter_names: frozenset[str],
+    notes: Notes,
+    chosen: PurePosixPath | None = None,
+) -> Candidate:
     """The adapters to grade; where there are several files, notes which was taken.
 
+    Args:
+        source: the submission.
+        adapter_names: the published adapters.
+        notes: takes which others there are.
+        chosen: the only file to look at, whatever its name.
+
     Raises:
-        NothingToGradeError: there are none, or they are no Python.
+        NothingToGradeError: there are none.
+        CouldNotJudgeError: there may be some, where they cannot be looked at.
     """
-    paths = [path for path in source.sizes if path.name == ADAPTERS]
+    if chosen is None:
+        paths = [path for path in source.sizes if path.name == ADAPTERS]
+    elif chosen in source.sizes:
+        paths = [chosen]
+    else:
+        raise CouldNotJudgeError(f"{source.name} has no file {chosen}")
     found = sorted(candidates(source, paths, adapter_names), key=lambda candidate: candidate.rank)
     if not found:
-        raise NothingToGradeError(absence(paths, adapter_names))
+        refuse_what_cannot_be_seen(source, paths)
+        raise NothingToGradeError(absence(source, paths, adapter_names))
     best, *others = found
-    if best.fault:
-        raise NothingToGradeError(f"{best.path} is no valid Python: {best.fault}")
     if others:
         rest = named([str(other.path) for other in others])
         notes.say(
             f"Graded {best.path} (most adapters filled in, then least deep), not {rest}. "
-            "To grade another, give its own folder."
+            f"To grade another: --adapters {others[0].path}"
         )
-    return best.path
+    return best
 
 
 def candidates(
     source: Source, paths: list[PurePosixPath], adapter_names: frozenset[str]
 ) -> Iterator[Candidate]:
     """Each file of the adapters' name that defines at least one of them, or may."""
-    for path in paths:
-        if source.sizes[path] > MAX_FILE_BYTES:
+    for path in sorted(paths, key=lambda path: (len(path.parts), path))[:MAX_CANDIDATES]:
+        if source.sizes[path] > MAX_SOURCE_BYTES:
             continue
         content = source.read(path)
         try:
@@ -85,19 +105,46 @@ def candidates(
 
 def written_names(content: bytes) -> list[str]:
     """The functions that a file would define if it could be parsed."""
-    text = content.decode("utf-8", "replace")
-    return re.findall(r"^(?:async )?def (\w+)", text, re.MULTILINE)
+    return re.findall(r"^(?:async )?def (\w+)", text_of(content), re.MULTILINE)
 
 
-def absence(paths: list[PurePosixPath], adapter_names: frozenset[str]) -> str:
+def refuse_what_cannot_be_seen(source: Source, paths: list[PurePosixPath]) -> None:
+    """Judge nothing where the adapters may be in what cannot be looked into.
+
+    Raises:
+        CouldNotJudgeError: the submission holds such a thing.
+    """
+    for path in paths:
+        if source.sizes[path] > MAX_SOURCE_BYTES:
+            raise CouldNotJudgeError(f"{path} is larger than {MAX_SOURCE_BYTES // 2**10} KB")
+        if is_lfs_pointer(source.read(path)):
+            raise CouldNotJudgeError(f"{path} is a Git LFS pointer: its content is not here")
+    archives = [str(path) for path in source.sizes if path.suffix.lower() in ARCHIVES]
+    if archives and not paths:
+        raise CouldNotJudgeError(
+            f"{source.name} has no {ADAPTERS}, but archives within it, which are not unpacked: "
+            f"{named(archives)}"
+        )
+
+
+def is_lfs_pointer(content: bytes) -> bool:
+    """Whether a file stands for another that Git LFS keeps elsewhere."""
+    return content.startswith(LFS_POINTER)
+
+
+def absence(source: Source, paths: list[PurePosixPath], adapter_names: frozenset[str]) -> str:
     """What was looked for and not found."""
     example = sorted(adapter_names)[0]
-    if not paths:
+    if paths:
         return (
-            f"There is no {ADAPTERS} in the submission. Looked in every folder for a file of this "
-            f"name that defines adapters such as {example}."
+            f"{named([str(path) for path in paths])} defines none of the {len(adapter_names)} "
+            f"adapters, such as {example}."
         )
+    if not source.sizes:
+        return f"The submission is empty: there is no {ADAPTERS}, nor any other file."
+    otherwise = [str(path) for path in source.sizes if path.name.lower() == ADAPTERS]
+    spelled = f" {named(otherwise)} is spelled differently." if otherwise else ""
     return (
-        f"{named([str(path) for path in paths])} defines none of the {len(adapter_names)} adapters,"
-        f" such as {example}."
+        f"There is no {ADAPTERS} in the submission. Looked in every folder for a file of this "
+        f"name that defines adapters such as {example}.{spelled}"
     )

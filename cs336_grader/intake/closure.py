@@ -9,12 +9,18 @@ where they are. Not covered: names computed while running.
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from .notes import Notes
-from .parsing import Import, SourceError, imports, parse
-from .sources import MAX_FILE_BYTES, Source
+from cs336_grader.records import CouldNotJudgeError
 
-COMPILED = {".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".o", ".a"}
-INIT = "__init__.py"
+from .gaps import Reading
+from .listing import MAX_FILE_BYTES
+from .modules import COMPILED, INIT, Modules
+from .notes import Notes
+from .parsing import MAX_SOURCE_BYTES as MAX_PARSED_BYTES
+from .parsing import SourceError, imports, parse
+from .sources import Source
+
+# To parse a megabyte of ordinary source takes about a second.
+MAX_SOURCE_BYTES = 32 * 2**20
 TOP = PurePosixPath()
 
 
@@ -24,13 +30,14 @@ class Closure:
     Args:
         source: the submission.
         adapters: the adapters' path in it.
-        is_reserved: whether a top-level name belongs to something installed.
+        is_reserved: whether a top-level name is that of something the grader needs.
         notes: takes what is left out.
 
     Attributes:
         module: how the adapters are imported.
         taken: the files to take.
         search_paths: the folders that imports start from, in order.
+        readings: what each file that is taken imports.
     """
 
     def __init__(
@@ -44,9 +51,7 @@ class Closure:
         self.adapters = adapters
         self.is_reserved = is_reserved
         self.notes = notes
-        self.folders = {
-            parent for path in source.sizes if path.suffix == ".py" for parent in path.parents
-        }
+        self.modules = Modules(source.sizes)
         base, self.module = self.place_of_adapters()
         above = [adapters.parent, *adapters.parent.parents]
         self.roots = list(
@@ -54,12 +59,30 @@ class Closure:
         )
         self.used_roots = {base}
         self.taken: set[PurePosixPath] = set()
+        self.trees: set[PurePosixPath] = set()
         self.unread: list[PurePosixPath] = []
+        self.read_bytes = 0
+        self.readings: dict[PurePosixPath, Reading] = {}
         self.take_neighbours()
         while self.unread:
             self.follow(self.unread.pop())
         self.leave_out_what_shadows()
         self.search_paths = [root for root in self.roots if root in self.used_roots]
+
+    @property
+    def files(self) -> list[PurePosixPath]:
+        """The adapters, and then all that is taken."""
+        return [self.adapters, *sorted(self.taken)]
+
+    @property
+    def packages(self) -> set[str]:
+        """The names of the packages that are taken."""
+        return {
+            path.relative_to(root).parts[0]
+            for root in self.search_paths
+            for path in self.taken
+            if path.is_relative_to(root) and len(path.relative_to(root).parts) > 1
+        }
 
     def place_of_adapters(self) -> tuple[PurePosixPath, str]:
         """The folder from which the adapters are imported, and by what name."""
@@ -110,60 +133,64 @@ class Closure:
 
     def take_tree(self, folder: PurePosixPath) -> None:
         """Take all of a package."""
+        if folder in self.trees:
+            return
+        self.trees.add(folder)
         for path in self.source.sizes:
             if folder in path.parents and path.name != "conftest.py":
                 self.take(path)
 
     def follow(self, path: PurePosixPath) -> None:
         """Take what a file imports."""
+        content = self.source.read(path)
+        self.read_bytes += len(content)
+        if self.read_bytes > MAX_SOURCE_BYTES:
+            raise CouldNotJudgeError(
+                f"{self.source.name} has more than {MAX_SOURCE_BYTES // 2**20} MB of source code"
+            )
+        reading = self.readings[path] = Reading()
+        if len(content) > MAX_PARSED_BYTES:
+            self.notes.say(f"{path} is too long to be read for what it imports.")
+            return
         try:
-            tree = parse(self.source.read(path))
-        except SourceError:
+            tree = parse(content)
+        except SourceError as error:
             # Importing it will fail and say why, unless nothing ever imports it.
+            reading.fault = str(error)
             return
         for found in sorted(set(imports(tree)), key=lambda found: found.parts):
-            if found.level:
-                self.follow_relative(path, found)
-            else:
-                self.follow_absolute(found.parts)
+            if not found.level:
+                self.follow_absolute(found.parts, reading)
+            elif found.level <= len(path.parents):
+                # From the importing file's own package.
+                self.take_import(path.parents[found.level - 1], found.parts, reading)
 
-    def follow_relative(self, path: PurePosixPath, found: Import) -> None:
-        """Take what is imported from the importing file's own package."""
-        above = path.parents
-        if found.level <= len(above):
-            self.descend(above[found.level - 1], found.parts)
-
-    def follow_absolute(self, parts: tuple[str, ...]) -> None:
+    def follow_absolute(self, parts: tuple[str, ...], reading: Reading) -> None:
         """Take what is imported by its full name, if the submission has it."""
-        homes = [root for root in self.roots if self.holds(root, parts[0])]
+        top = parts[0]
+        homes = [root for root in self.roots if self.modules.holds(root, top)]
         # As Python has it: a namespace package comes after everything else.
-        homes.sort(key=lambda root: self.is_namespace(root / parts[0]))
-        if self.is_reserved(parts[0]):
+        homes.sort(key=lambda root: self.modules.is_namespace(root / top))
+        if self.is_reserved(top):
             for root in homes:
-                self.notes.skipped(f"would hide the installed {parts[0]}", root / parts[0])
+                self.notes.skipped(f"would hide the installed {top}", root / top)
             return
+        # Or in a folder that the code itself adds to the import path; it will do so again.
+        added = [home for home in self.modules.homes.get(top, []) if home.parent in self.roots]
         if homes:
             self.used_roots.add(homes[0])
-            self.descend(homes[0], parts)
-            return
-        # A folder that the code itself adds to the import path; it will do so again.
-        for folder in sorted(self.folders):
-            if folder.parent in self.roots and self.holds(folder, parts[0]):
-                self.descend(folder, parts)
-                return
+        elif not added:
+            reading.elsewhere.add(top)
+        for home in (homes or added)[:1] or self.roots:
+            self.take_import(home, parts, reading)
 
-    def holds(self, folder: PurePosixPath, name: str) -> bool:
-        """Whether a folder has a module or package of this name."""
-        return (folder / name).with_suffix(".py") in self.source.sizes or (
-            folder / name in self.folders
-        )
-
-    def is_namespace(self, package: PurePosixPath) -> bool:
-        """Whether a name is only that of a folder without an ``__init__.py``."""
-        return (
-            package.with_suffix(".py") not in self.source.sizes
-            and package / INIT not in self.source.sizes
-        )
+    def take_import(self, folder: PurePosixPath, parts: tuple[str, ...], reading: Reading) -> None:
+        """Take what an import stands for that starts in a folder, and remember what that is."""
+        reading.leads.update(self.modules.along(folder, parts))
+        miss = self.modules.near_miss(folder, parts)
+        if miss is not None:
+            reading.misses.add(miss)
+        self.descend(folder, parts)
 
     def descend(self, folder: PurePosixPath, parts: tuple[str, ...]) -> None:
         """Take the module or package that a name starting in this folder stands for.
@@ -171,16 +198,19 @@ class Closure:
         Of a package that holds the adapters, and of a mere folder of packages, only the part that
         is named is taken: beside it may lie anything.
         """
-        if not parts or not self.holds(folder, parts[0]):
+        if not parts or not self.modules.holds(folder, parts[0]):
             return
         package = folder / parts[0]
         module = package.with_suffix(".py")
-        if package not in self.folders or (
+        if package not in self.modules.folders or (
             module in self.source.sizes and package / INIT not in self.source.sizes
         ):
             self.take(module)
             return
-        leads_on = self.is_namespace(package) and package.joinpath(*parts[1:2]) in self.folders
+        leads_on = (
+            self.modules.is_namespace(package)
+            and package.joinpath(*parts[1:2]) in self.modules.folders
+        )
         if package not in self.adapters.parents and not (leads_on and len(parts) > 1):
             self.take_tree(package)
             return

@@ -7,6 +7,7 @@ is installed.
 import platform
 import re
 import tomllib
+from collections.abc import Iterable, Set
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,7 +17,6 @@ from packaging.utils import canonicalize_name
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .closure import Closure
 from .installed import is_distribution
 from .notes import Notes
 from .sources import Source
@@ -32,25 +32,58 @@ UNKNOWN_VERSION = "0"
 class Manifests:
     """The project files above the adapters and above the packages that are taken.
 
+    Args:
+        source: the submission.
+        files: the adapters and all that is taken, the adapters first.
+        packages: the names of the packages that are taken.
+        notes: takes what cannot be read.
+
     Attributes:
         versions: the version of each project, by its name.
         declared: the names of the packages that the projects need.
+        wanted_python: the versions of Python that the nearest project which says so asks for.
     """
 
-    def __init__(self, source: Source, closure: Closure, notes: Notes) -> None:
+    def __init__(
+        self, source: Source, files: Iterable[PurePosixPath], packages: Set[str], notes: Notes
+    ) -> None:
         self.source = source
         self.notes = notes
         self.versions: dict[str, str] = {}
+        self.wanted_python = ""
         needed: set[str] = set()
-        for folder in folders_above(closure):
+        for folder in dict.fromkeys(folder for path in files for folder in path.parents):
             project = self.read_project(folder / "pyproject.toml")
             self.add_version(project.get("project"))
             needed |= set(requirements(project))
             needed |= set(self.read_requirements(folder / "requirements.txt"))
         # A package that asks for its own version is no less right for having no project file.
-        for name in top_packages(closure):
-            self.versions.setdefault(canonicalize_name(name), UNKNOWN_VERSION)
+        for name in packages:
+            if PROJECT_NAME.fullmatch(name):
+                self.versions.setdefault(canonicalize_name(name), UNKNOWN_VERSION)
         self.declared = tuple(sorted(needed - self.versions.keys())[:MAX_DECLARED])
+        if self.asks_for_another_python:
+            self.notes.say(
+                f"It asks for Python {self.wanted_python} and is graded with "
+                f"{platform.python_version()}."
+            )
+
+    @property
+    def asks_for_another_python(self) -> bool:
+        """Whether the project asks for another Python than the one it is graded with."""
+        try:
+            return not SpecifierSet(self.wanted_python).contains(platform.python_version())
+        except InvalidSpecifier:
+            return False
+
+    @property
+    def lacking(self) -> list[str]:
+        """The names of the packages that are declared and not installed."""
+        return [name for name in self.declared if not is_distribution(name)]
+
+    def declares(self, package: str) -> bool:
+        """Whether a package that is imported by this name is declared by the same name."""
+        return canonicalize_name(package) in self.declared
 
     def read_text(self, path: PurePosixPath) -> str:
         """A small file's text; empty where there is none."""
@@ -83,18 +116,8 @@ class Manifests:
             known = isinstance(version, str) and VERSION.fullmatch(version)
             known_version = str(version) if known else UNKNOWN_VERSION
             self.versions.setdefault(canonicalize_name(name), known_version)
-        self.note_python(project.get("requires-python"))
-
-    def note_python(self, wanted: object) -> None:
-        """Say so if the project asks for another Python than the one it is graded with."""
-        try:
-            fits = SpecifierSet(str(wanted or "")).contains(platform.python_version())
-        except InvalidSpecifier:
-            return
-        if not fits:
-            self.notes.say(
-                f"It asks for Python {wanted} and is graded with {platform.python_version()}."
-            )
+        wanted = project.get("requires-python")
+        self.wanted_python = self.wanted_python or str(wanted or "")[:MAX_REQUIREMENT]
 
     def write(self, folder: Path) -> None:
         """Write what ``importlib.metadata`` looks for, except for what is installed anyway."""
@@ -105,23 +128,6 @@ class Manifests:
             info.mkdir(mode=0o700, exist_ok=True)
             text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
             (info / "METADATA").write_text(text, encoding="utf-8")
-
-
-def folders_above(closure: Closure) -> list[PurePosixPath]:
-    """Every folder above something that is taken, nearest to the adapters first."""
-    files = [closure.adapters, *sorted(closure.taken)]
-    return list(dict.fromkeys(folder for path in files for folder in path.parents))
-
-
-def top_packages(closure: Closure) -> set[str]:
-    """The names of the packages that are taken."""
-    return {
-        path.relative_to(root).parts[0]
-        for root in closure.search_paths
-        for path in closure.taken
-        if path.is_relative_to(root) and len(path.relative_to(root).parts) > 1
-        if PROJECT_NAME.fullmatch(path.relative_to(root).parts[0])
-    }
 
 
 def requirements(project: dict[str, Any]) -> list[str]:

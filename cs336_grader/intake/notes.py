@@ -37,7 +37,7 @@ class Notes:
         )
 
 
-def named(names: list[str]) -> str:
+def named(names: list[str], most: int = NAMED) -> str:
     """The first few of some names, and how many there are beside them."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,9 +1,15 @@
 """What a student's source defines and imports, read from its syntax tree; nothing is run."""
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+# Parsing takes a thousand times the memory; no module that a person wrote is as long.
+MAX_SOURCE_BYTES = 2**19
+CONFLICT = re.compile(rb"^(?:<{7} |={7}\r?$|>{7} )", re.MULTILINE)
+ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class SourceError(Exception):
@@ -30,15 +36,32 @@ def parse(source: bytes) -> ast.Module:
     Raises:
         SourceError: it is no Python.
     """
+    if len(source) > MAX_SOURCE_BYTES:
+        raise SourceError(f"it has more than {MAX_SOURCE_BYTES // 2**10} KB and was not read")
+    if (encoding := ENCODINGS.get(source[:2])) is not None:
+        raise SourceError(f"it is in {encoding}, which Python does not read; save it as UTF-8")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except SyntaxError as error:
-        where = f"line {error.lineno}: " if error.lineno else ""
-        raise SourceError(f"{where}{error.msg}") from error
+        raise SourceError(place_and_fault(source, error)) from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise SourceError(f"it cannot be parsed: {error or type(error).__name__}") from error
+
+
+def place_and_fault(source: bytes, error: SyntaxError) -> str:
+    """The line of a syntax error, and what is wrong there."""
+    conflict = CONFLICT.search(source)
+    if conflict is not None:
+        line = source.count(b"\n", 0, conflict.start()) + 1
+        return f"line {line}: a merge conflict is not resolved"
+    return f"line {error.lineno}: {error.msg}" if error.lineno else error.msg
+
+
+def text_of(source: bytes) -> str:
+    """The text of a source file, whatever its encoding."""
+    return source.decode(ENCODINGS.get(source[:2], "utf-8"), "replace")
 
 
 def defined_names(tree: ast.Module) -> dict[str, bool]:

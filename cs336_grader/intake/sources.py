@@ -1,47 +1,35 @@
-"""Where a submission's files come from: a folder or a zip, read without following anything.
+"""Where a submission's files come from: a folder, a zip or tar archive, a git repository.
 
 A source lists the regular files that could matter and reads one at a time, within a limit. What is
-skipped is noted. Nothing is extracted here, so a bomb costs no more than its list of names.
+skipped is noted. Nothing is built, run or imported, and nothing but a compressed tar archive is
+unpacked as a whole.
 """
 
 import os
-import stat
-import struct
-import zipfile
-import zlib
-from collections.abc import Iterator
-from lzma import LZMAError
 from pathlib import Path, PurePosixPath
-from typing import IO, Protocol
+from typing import Protocol
 
 from cs336_grader.records import CouldNotJudgeError
 
+from .folders import FILE, FolderSource
+from .git_copies import repository_in
+from .git_repositories import GitSource
 from .notes import Notes
+from .tar_archives import TarSource
+from .zip_archives import ZipSource
 
-MAX_FILES = 50_000
-MAX_DEPTH = 32
-MAX_NAME_BYTES = 200
-# A larger file is no source code; it is listed and never taken.
-MAX_FILE_BYTES = 16 * 2**20
-# Source code shrinks to a fifth; what shrinks to less than a five-hundredth was made to.
-MAX_RATIO = 500
-RATIO_MATTERS_FROM = 2**20
-
-IGNORED_FOLDERS = {"__pycache__", "__MACOSX", "node_modules", "site-packages"}
-VENV_MARK = "pyvenv.cfg"
-
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    LZMAError,
-    struct.error,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    ValueError,
-)
+ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip", ".git")
+SNIFFED_BYTES = 512
+ZIP, GZIP, TAR, TAR_AT = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b", b"ustar", 257
+NOT_SUPPORTED = {
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"Rar!": "rar",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x1f\x9d": "compress",
+}
+ARCHIVES = {".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz", ".zst"}
 
 
 class Source(Protocol):
@@ -62,198 +50,57 @@ class Source(Protocol):
             CouldNotJudgeError: it cannot be read.
         """
 
+    def close(self) -> None:
+        """Let go of whatever is held open."""
 
-def open_source(path: Path, notes: Notes) -> Source:
+
+def open_source(path: Path, revision: str | None, notes: Notes) -> Source:
     """The source for a path on the command line.
 
     Raises:
-        CouldNotJudgeError: it is neither a folder nor an archive that can be read.
+        CouldNotJudgeError: it cannot be read, or is none of what is supported.
     """
+    name = submission_name(path)
     if path.is_dir():
-        return FolderSource(path, notes)
-    # A pipe would be waited for.
-    if not path.is_file() or not zipfile.is_zipfile(path):
-        raise CouldNotJudgeError(
-            f"{path} is neither a folder nor a zip archive that can be read; "
-            "unpack it and grade the folder"
-        )
-    return ZipSource(path, notes)
+        folder = path.resolve()
+        if revision is not None:
+            return GitSource(folder, name, revision, notes)
+        if repository_in(folder) == PurePosixPath():
+            raise CouldNotJudgeError(f"{name} is a bare git repository: name a revision of it")
+        return FolderSource(folder, name, notes)
+    if revision is not None:
+        raise CouldNotJudgeError(f"{name} is no git repository: a revision cannot be read from it")
+    return open_archive(path, name, notes)
 
 
-class FolderSource:
-    """A submission in a folder."""
-
-    def __init__(self, path: Path, notes: Notes) -> None:
-        self.folder = path.resolve()
-        self.name = self.folder.name
-        self.sizes = dict(self.walk(notes))
-
-    def walk(self, notes: Notes) -> Iterator[tuple[PurePosixPath, int]]:
-        """The regular files of the folder and of those within it, with their sizes."""
-        pending = [PurePosixPath()]
-        found = 0
-        while pending:
-            folder = pending.pop()
-            try:
-                entries = sorted(os.scandir(self.folder / folder), key=lambda entry: entry.name)
-            except OSError:
-                notes.skipped("cannot be read", folder)
-                continue
-            if folder.parts and any(entry.name == VENV_MARK for entry in entries):
-                continue
-            for entry in entries:
-                path = folder / entry.name
-                if entry.is_symlink():
-                    notes.skipped("links are not followed", path)
-                elif entry.is_dir(follow_symlinks=False):
-                    if takes_folder(entry.name) and is_storable(path, notes):
-                        pending.append(path)
-                elif not entry.is_file(follow_symlinks=False):
-                    notes.skipped("not a regular file", path)
-                elif is_storable(path, notes):
-                    found = counted(found, self.name)
-                    yield path, entry.stat(follow_symlinks=False).st_size
-
-    def read(self, path: PurePosixPath) -> bytes:
-        """A file's content, if it is still the regular file that was listed."""
-        # Neither a link nor a pipe that was put in the file's place since can be followed or hang.
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        try:
-            descriptor = os.open(self.folder / path, flags | getattr(os, "O_BINARY", 0))
-            with os.fdopen(descriptor, "rb") as file:
-                if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    return read_capped(file, path)
-        except OSError as error:
-            raise CouldNotJudgeError(f"{path} cannot be read: {error.strerror or error}") from error
-        raise CouldNotJudgeError(f"{path} cannot be read: it is no longer a regular file")
-
-
-class ZipSource:
-    """A submission in a zip archive."""
-
-    def __init__(self, path: Path, notes: Notes) -> None:
-        self.path = path
-        self.name = path.resolve().stem
-        self.members: dict[PurePosixPath, zipfile.ZipInfo] = {}
-        try:
-            with zipfile.ZipFile(path) as archive:
-                listed = archive.infolist()
-        except ZIP_ERRORS as error:
-            raise CouldNotJudgeError(f"{path.name} is no readable zip archive: {error}") from error
-        found = 0
-        for member in listed:
-            found = counted(found, self.name)
-            self.admit(member, notes)
-        self.leave_out_environments()
-        self.leave_out_files_that_are_folders(notes)
-        self.sizes = {path: member.file_size for path, member in self.members.items()}
-
-    def admit(self, member: zipfile.ZipInfo, notes: Notes) -> None:
-        """Add a member to the list, unless it is none that a submission needs."""
-        path = safe_path(member.orig_filename)
-        kind = stat.S_IFMT(member.external_attr >> 16)
-        if path is None:
-            notes.skipped("points out of the archive or is no portable path", member.orig_filename)
-        elif stat.S_ISLNK(kind):
-            notes.skipped("links are not followed", path)
-        elif member.is_dir() or member.orig_filename.endswith("\\"):
-            return
-        elif kind not in {0, stat.S_IFREG}:
-            notes.skipped("not a regular file", path)
-        elif not all(takes_folder(part) for part in path.parts[:-1]):
-            return
-        elif path in self.members:
-            raise CouldNotJudgeError(
-                f"the archive holds {path} twice, and which one counts is not clear; "
-                "have it packed again"
-            )
-        elif member.flag_bits & 1:
-            raise CouldNotJudgeError(
-                f"{path} is encrypted; have the archive packed without a password"
-            )
-        elif is_bomb(member):
-            notes.skipped("unpacks to hundreds of times its size", path)
-        elif is_storable(path, notes):
-            self.members[path] = member
-
-    def leave_out_environments(self) -> None:
-        """Leave out every folder that is a virtual environment."""
-        environments = {path.parent for path in self.members if path.name == VENV_MARK}
-        environments.discard(PurePosixPath())
-        for path in [path for path in self.members if environments & set(path.parents)]:
-            del self.members[path]
-
-    def leave_out_files_that_are_folders(self, notes: Notes) -> None:
-        """Leave out a file whose name is also a folder's."""
-        folders = {parent for path in self.members for parent in path.parents}
-        for path in [path for path in self.members if path in folders]:
-            notes.skipped("is both a file and a folder", path)
-            del self.members[path]
-
-    def read(self, path: PurePosixPath) -> bytes:
-        """A member's content, whatever size the archive claims for it."""
-        try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(self.members[path]) as file:
-                return read_capped(file, path)
-        except ZIP_ERRORS as error:
-            raise CouldNotJudgeError(f"{path} cannot be unpacked: {error}") from error
-
-
-def read_capped(file: IO[bytes], path: PurePosixPath) -> bytes:
-    """All of a file, if it is no larger than it may be."""
-    content = file.read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise CouldNotJudgeError(f"{path} is larger than it was said to be")
-    return content
-
-
-def takes_folder(name: str) -> bool:
-    """Whether what lies in a folder of this name can be a student's source."""
-    return name not in IGNORED_FOLDERS and not name.startswith(".")
-
-
-def is_storable(path: PurePosixPath, notes: Notes) -> bool:
-    """Whether a path can be copied on any system; a path that cannot is noted."""
+def open_archive(path: Path, name: str, notes: Notes) -> Source:
+    """The source for an archive, told by its content and not by its name."""
+    if not path.is_file():
+        # A pipe would be waited for.
+        raise CouldNotJudgeError(f"{name} is neither a folder nor an archive")
     try:
-        longest = max(len(part.encode()) for part in path.parts)
-    except UnicodeEncodeError:
-        notes.skipped("the name is not UTF-8", path)
-        return False
-    if longest > MAX_NAME_BYTES or len(path.parts) > MAX_DEPTH:
-        notes.skipped("the name is too long or lies too deep", path)
-        return False
-    return True
-
-
-def safe_path(name: str) -> PurePosixPath | None:
-    r"""A member's name as a path within the archive, or None if it could leave it.
-
-    Some programs for Windows write backslashes between folders.
-
-    >>> safe_path("a/./b.py"), safe_path("a\\b.py")
-    (PurePosixPath('a/b.py'), PurePosixPath('a/b.py'))
-    >>> safe_path("../b.py"), safe_path("/b.py"), safe_path("C:/b.py"), safe_path("a\\..\\b.py")
-    (None, None, None, None)
-    """
-    path = PurePosixPath(name.replace("\\", "/"))
-    portable = not any(character in name for character in ":\0")
-    if not portable or path.is_absolute() or ".." in path.parts or not path.parts:
-        return None
-    return path
-
-
-def is_bomb(member: zipfile.ZipInfo) -> bool:
-    """Whether a member unpacks to far more than source code does."""
-    return (
-        member.file_size >= RATIO_MATTERS_FROM
-        and member.file_size > MAX_RATIO * member.compress_size
+        # Told not to wait: it may have become a pipe.
+        descriptor = os.open(path.resolve(), FILE)
+    except OSError as error:
+        raise CouldNotJudgeError(f"{name} cannot be read: {error.strerror or error}") from error
+    start = os.read(descriptor, SNIFFED_BYTES)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    if start.startswith(ZIP):
+        return ZipSource(descriptor, name, notes)
+    if start.startswith(GZIP) or start[TAR_AT:].startswith(TAR):
+        return TarSource(descriptor, name, notes, packed=start.startswith(GZIP))
+    os.close(descriptor)
+    kinds = [kind for magic, kind in NOT_SUPPORTED.items() if start.startswith(magic)]
+    what = f"a {kinds[0]} archive, which is not supported" if kinds else "no archive"
+    raise CouldNotJudgeError(
+        f"{path.name} is {what}: give a folder, a zip, a tar or tar.gz, or a git repository"
     )
 
 
-def counted(found: int, name: str) -> int:
-    """One more file than before, if that is not too many."""
-    if found >= MAX_FILES:
-        raise CouldNotJudgeError(
-            f"{name} holds more than {MAX_FILES:,} files; grade the folder of the assignment alone"
-        )
-    return found + 1
+def submission_name(path: Path) -> str:
+    """What a submission is called: its folder or archive, without the archive's ending."""
+    path = path.resolve()
+    if path.is_dir() and path.suffix != ".git":
+        return path.name
+    ending = next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), path.suffix)
+    return path.name[: len(path.name) - len(ending)] or path.name

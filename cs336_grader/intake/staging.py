@@ -1,47 +1,66 @@
-"""Copies what is taken of a submission to a private folder."""
+"""The story of intake: open the submission, find the adapters, follow their imports, copy.
 
-import hashlib
+Everything a submission holds is data here. Nothing of it is built, installed, imported or run, and
+what cannot be graded is told apart: NothingToGradeError is the submission's fault,
+CouldNotJudgeError is not known to be.
+"""
+
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError, Staged
 
-from .candidates import find_adapters
-from .closure import INIT, Closure
-from .installed import is_distribution, is_installed
+from .candidates import Candidate, NothingToGradeError, find_adapters
+from .closure import Closure
+from .copying import copy, within_limit
+from .gaps import Gaps
+from .installed import is_needed
 from .manifests import Manifests
-from .notes import Notes, named
+from .modules import INIT
+from .notes import Notes
 from .sources import Source, open_source
 
-MAX_TOTAL_BYTES = 256 * 2**20
 
-
-def stage(path: Path, adapter_names: frozenset[str], into: Path, *, package: str) -> Staged:
+def stage(
+    path: Path,
+    adapter_names: frozenset[str],
+    into: Path,
+    *,
+    package: str,
+    revision: str | None = None,
+    adapters: PurePosixPath | None = None,
+) -> Staged:
     """Copy the adapters of a submission and what they import to a private folder.
 
     Args:
-        path: a folder or a zip archive.
+        path: a folder, a zip, tar or tar.gz archive, or a git repository.
         adapter_names: the published adapters.
         into: an empty folder of this process's own.
         package: what the assignment calls the student's package; a package of this name is taken
             even where another is installed.
+        revision: the revision of a git repository to read; its files as they lie there if None.
+        adapters: the file within the submission that holds the adapters; looked for if None.
 
     Raises:
         NothingToGradeError: there is nothing in it that could be graded.
         CouldNotJudgeError: it cannot be read, or exceeds a limit.
     """
     notes = Notes()
-    source = open_source(path, notes)
-    adapters = find_adapters(source, adapter_names, notes)
-    closure = Closure(source, adapters, reserved_except({package, "tests"}), notes)
-    affordable = within_limit(source, closure.taken, notes)
-    digest = copy(source, affordable, into)
-    mark_packages(closure, affordable, into)
-    manifests = Manifests(source, closure, notes)
+    with closing(open_source(path, revision, notes)) as source:
+        found = find_adapters(source, adapter_names, notes, adapters)
+        if found.fault:
+            refuse_broken(source, found, notes)
+        closure = Closure(source, found.path, reserved_except({package, "tests"}), notes)
+        manifests = Manifests(source, closure.files, closure.packages, notes)
+        gaps = Gaps(closure.readings, found.path)
+        if manifests.asks_for_another_python:
+            refuse_newer_python(gaps, manifests)
+        copied, digest = copy(source, within_limit(source, closure.taken, notes), into, notes)
+    mark_packages(closure, copied, into)
+    mark_unbuilt(gaps, into)
     manifests.write(into / closure.search_paths[0])
-    lacking = [name for name in manifests.declared if not is_distribution(name)]
-    if lacking:
-        notes.say(f"It declares packages that are not installed here: {named(lacking)}.")
+    gaps.note(manifests, package, notes)
     return Staged(
         name=source.name,
         sha256=digest,
@@ -52,41 +71,34 @@ def stage(path: Path, adapter_names: frozenset[str], into: Path, *, package: str
     )
 
 
+def refuse_broken(source: Source, found: Candidate, notes: Notes) -> None:
+    """Say whose fault it is that the adapters cannot be parsed.
+
+    Raises:
+        NothingToGradeError: the submission's.
+        CouldNotJudgeError: perhaps only this Python's.
+    """
+    manifests = Manifests(source, [found.path], set(), notes)
+    if manifests.asks_for_another_python:
+        raise CouldNotJudgeError(
+            f"{found.path} is no valid Python for the version that grades ({found.fault}), and "
+            f"the submission asks for another, {manifests.wanted_python}"
+        )
+    raise NothingToGradeError(f"{found.path} is no valid Python: {found.fault}")
+
+
+def refuse_newer_python(gaps: Gaps, manifests: Manifests) -> None:
+    """Judge nothing where modules cannot be parsed and another Python was asked for."""
+    for path, fault in gaps.broken.items():
+        raise CouldNotJudgeError(
+            f"{path} is no valid Python for the version that grades ({fault}), and the submission "
+            f"asks for another, {manifests.wanted_python}"
+        )
+
+
 def reserved_except(own: set[str]) -> Callable[[str], bool]:
-    """Tell the names of installed packages from those that are the submission's to use."""
-    return lambda name: name not in own and is_installed(name)
-
-
-def within_limit(source: Source, taken: set[PurePosixPath], notes: Notes) -> list[PurePosixPath]:
-    """What can be copied: all source code, then data as long as there is room, smallest first."""
-    total = 0
-    kept: list[PurePosixPath] = []
-    dropped: list[str] = []
-    for path in sorted(taken, key=lambda path: (path.suffix != ".py", source.sizes[path], path)):
-        total += source.sizes[path]
-        if total <= MAX_TOTAL_BYTES:
-            kept.append(path)
-        elif path.suffix == ".py":
-            raise CouldNotJudgeError(
-                f"{source.name} has more than {MAX_TOTAL_BYTES // 2**20} MB of source code"
-            )
-        else:
-            dropped.append(str(path))
-    if dropped:
-        notes.say(f"Left out (all together too large): {named(dropped)}.")
-    return sorted(kept)
-
-
-def copy(source: Source, paths: list[PurePosixPath], into: Path) -> str:
-    """Copy files, and return the SHA-256 of all paths with their contents."""
-    digest = hashlib.sha256()
-    for path in paths:
-        content = source.read(path)
-        digest.update(str(path).encode() + b"\0" + hashlib.sha256(content).digest())
-        target = into / path
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        target.write_bytes(content)
-    return digest.hexdigest()
+    """Tell the names of what the grader needs from those that are the submission's to use."""
+    return lambda name: name not in own and is_needed(name)
 
 
 def mark_packages(closure: Closure, paths: list[PurePosixPath], into: Path) -> None:
@@ -100,3 +112,11 @@ def mark_packages(closure: Closure, paths: list[PurePosixPath], into: Path) -> N
             folder = into / root / top
             if folder.is_dir() and not closure.is_reserved(top):
                 (folder / INIT).touch()
+
+
+def mark_unbuilt(gaps: Gaps, into: Path) -> None:
+    """Leave a stub where a compiled module is missing: it tells that it is not built."""
+    for module in gaps.unbuilt:
+        stub = into / module.with_suffix(".pyi")
+        if stub.parent.is_dir():
+            stub.touch()

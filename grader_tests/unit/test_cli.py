@@ -276,12 +276,14 @@ def test_no_new_options() -> None:
     }
     assert commands == {
         "grade": [
+            "--adapters",
             "--assignment",
             "--fail-under",
             "--format",
             "--only",
             "--quiet",
             "--report-dir",
+            "--revision",
             "--seed",
             "-q",
             "path",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cs336_grader.intake import NothingToGradeError, sources, stage
+from cs336_grader.intake import NothingToGradeError, listing, stage
 from cs336_grader.records import CouldNotJudgeError, Staged
 from grader_tests.unit.submissions import NAMES, PACKAGE, STUBS, pack
 
@@ -41,10 +41,10 @@ def member(name: str, mode: int = stat.S_IFREG | 0o644) -> zipfile.ZipInfo:
 
 
 SKIPPED: dict[str, tuple[zipfile.ZipInfo, str]] = {
-    "parent": (member("tests/../../evil.py"), "points out of the archive"),
-    "absolute": (member("/tmp/evil.py"), "points out of the archive"),  # noqa: S108
-    "drive": (member("C:/evil.py"), "points out of the archive"),
-    "backslashes": (member("tests\\..\\..\\evil.py"), "points out of the archive"),
+    "parent": (member("tests/../../evil.py"), "leads out of the submission"),
+    "absolute": (member("/tmp/evil.py"), "leads out of the submission"),  # noqa: S108
+    "drive": (member("C:/evil.py"), "leads out of the submission"),
+    "backslashes": (member("tests\\..\\..\\evil.py"), "leads out of the submission"),
     "link": (member("tests/evil.py", stat.S_IFLNK | 0o777), "links are not followed"),
     "device": (member("tests/evil.py", stat.S_IFCHR | 0o666), "not a regular file"),
     "pipe": (member("tests/evil.py", stat.S_IFIFO | 0o666), "not a regular file"),
@@ -103,7 +103,7 @@ def test_a_member_larger_than_it_says_is_refused(tmp_path: Path) -> None:
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A submission of countless files is not gone through, whether folder or archive."""
-    monkeypatch.setattr(sources, "MAX_FILES", 5)
+    monkeypatch.setattr(listing, "MAX_FILES", 5)
     files: dict[str, str | bytes] = {f"{number}.txt": "" for number in range(6)}
     path = pack(tmp_path / "submission.zip", files)
     with pytest.raises(CouldNotJudgeError, match="more than 5 files"):

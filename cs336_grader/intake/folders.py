@@ -1,0 +1,114 @@
+"""A submission in a folder, read without following a link, also where it changes meanwhile."""
+
+import os
+import stat
+from pathlib import Path, PurePosixPath
+
+from cs336_grader.records import CouldNotJudgeError
+
+from .listing import VENV_MARK, Listing, read_capped, takes_folders
+from .notes import Notes
+
+# Neither a link nor a pipe that was put in a file's place can be followed or hang.
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+FILE = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+# Windows opens by path alone.
+BY_DESCRIPTOR = {os.open} <= os.supports_dir_fd and {os.scandir} <= os.supports_fd
+
+
+class FolderSource:
+    """A submission in a folder."""
+
+    def __init__(self, folder: Path, name: str, notes: Notes) -> None:
+        self.folder = folder
+        self.name = name
+        self.notes = notes
+        self.listing: Listing[PurePosixPath] = Listing(name, notes)
+        self.pending = [PurePosixPath()]
+        while self.pending:
+            self.look_into(self.pending.pop())
+        self.listing.finish()
+        self.sizes = self.listing.sizes
+
+    def look_into(self, folder: PurePosixPath) -> None:
+        """List the files of a folder, and remember the folders in it."""
+        try:
+            found = entries(self.folder, folder)
+        except OSError:
+            self.notes.skipped("cannot be read", folder)
+            return
+        if folder.parts and VENV_MARK in found:
+            return
+        for name, status in found.items():
+            path = folder / name
+            if stat.S_ISLNK(status.st_mode):
+                self.notes.skipped("links are not followed", path)
+            elif stat.S_ISDIR(status.st_mode):
+                if takes_folders((name,)) and self.listing.path_of(str(path)) is not None:
+                    self.listing.count()
+                    self.pending.append(path)
+            elif stat.S_ISREG(status.st_mode):
+                self.listing.add(str(path), status.st_size, path)
+            else:
+                self.notes.skipped("not a regular file", path)
+
+    def read(self, path: PurePosixPath) -> bytes:
+        """A file's content, if it is still the regular file that was listed."""
+        try:
+            descriptor = open_within(self.folder, self.listing.entries[path].place)
+            with os.fdopen(descriptor, "rb") as file:
+                return read_capped(file, path)
+        except OSError as error:
+            raise CouldNotJudgeError(f"{path} cannot be read: {error.strerror or error}") from error
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def entries(folder: Path, within: PurePosixPath) -> dict[str, os.stat_result]:
+    """What a folder holds, by name, in the order of the names; links are told as links."""
+    if not BY_DESCRIPTOR:
+        with os.scandir(folder / within) as found:
+            listed = {entry.name: entry.stat(follow_symlinks=False) for entry in found}
+        return dict(sorted(listed.items()))
+    descriptor = open_folder(folder, within)
+    try:
+        return {
+            name: os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            for name in sorted(os.listdir(descriptor))
+        }
+    finally:
+        os.close(descriptor)
+
+
+def open_folder(folder: Path, within: PurePosixPath) -> int:
+    """Open a folder below another, following no link on the way down."""
+    descriptor = os.open(folder, DIRECTORY)
+    for part in within.parts:
+        try:
+            below = os.open(part, DIRECTORY | NO_FOLLOW, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+    return descriptor
+
+
+def open_within(folder: Path, path: PurePosixPath) -> int:
+    """Open a regular file below a folder, following no link on the way down.
+
+    Raises:
+        OSError: it is not there, or no regular file.
+    """
+    if BY_DESCRIPTOR:
+        above = open_folder(folder, path.parent)
+        try:
+            descriptor = os.open(path.name, FILE, dir_fd=above)
+        finally:
+            os.close(above)
+    else:
+        descriptor = os.open(folder / path, FILE)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("it is no longer a regular file")
+    return descriptor

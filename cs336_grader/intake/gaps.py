@@ -1,0 +1,101 @@
+"""What the adapters lead to, over any number of imports, and what of it cannot be had here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from packaging.utils import canonicalize_name
+
+from .installed import is_importable
+from .manifests import Manifests
+from .modules import INIT, NearMiss
+from .notes import Notes, named
+
+MOST_PACKAGES = 10
+
+
+@dataclass
+class Reading:
+    """What one file imports.
+
+    Attributes:
+        leads: the files of the submission that its imports run.
+        elsewhere: the top-level names that are not the submission's.
+        misses: what the submission has in place of something that is imported.
+        fault: why the file cannot be parsed, or an empty text.
+    """
+
+    leads: set[PurePosixPath] = field(default_factory=set)
+    elsewhere: set[str] = field(default_factory=set)
+    misses: set[NearMiss] = field(default_factory=set)
+    fault: str = ""
+
+
+class Gaps:
+    """What is missing of all that the adapters lead to.
+
+    Args:
+        readings: what each file imports.
+        adapters: the file to start from.
+
+    Attributes:
+        elsewhere: the top-level names that are imported and not the submission's.
+        broken: the modules that cannot be parsed, with what is wrong with them.
+        unbuilt: the compiled modules that are imported, without an ending.
+        misspelled: what is imported by a name that differs in case from its file's.
+    """
+
+    def __init__(self, readings: Mapping[PurePosixPath, Reading], adapters: PurePosixPath) -> None:
+        reached = reached_from(adapters, readings)
+        found = [readings[path] for path in reached]
+        misses = [miss for reading in found for miss in reading.misses]
+        self.elsewhere = {name for reading in found for name in reading.elsewhere}
+        self.broken = {path: readings[path].fault for path in reached if readings[path].fault}
+        self.unbuilt = {miss.module for miss in misses if miss.spelled is None}
+        self.misspelled = {
+            f"{miss.module.name} ({miss.spelled})" for miss in misses if miss.spelled is not None
+        }
+
+    def note(self, manifests: Manifests, package: str, notes: Notes) -> None:
+        """Name what is missing."""
+        if package in self.elsewhere:
+            notes.say(f"It imports {package}, and has no package or module of that name.")
+        others = sorted(self.elsewhere - {package, "tests"})
+        missing = [name for name in others if not is_importable(name)]
+        if missing:
+            marked = [
+                f"{name} (declared)" if manifests.declares(name) else name for name in missing
+            ]
+            notes.say(
+                f"It imports packages that are not installed here: {named(marked, MOST_PACKAGES)}."
+            )
+        imported = {canonicalize_name(name) for name in missing}
+        lacking = [name for name in manifests.lacking if name not in imported]
+        if lacking:
+            notes.say(f"It declares packages that are not installed here: {named(lacking)}.")
+        if self.unbuilt:
+            modules = sorted(map(str, self.unbuilt))
+            notes.say(f"It imports compiled modules, which are not built here: {named(modules)}.")
+        if self.broken:
+            faults = [f"{path} ({fault})" for path, fault in self.broken.items()]
+            notes.say(f"It imports modules that are no valid Python: {named(faults)}.")
+        if self.misspelled:
+            notes.say(
+                "It imports modules by names that differ in case from their files: "
+                f"{named(sorted(self.misspelled))}."
+            )
+
+
+def reached_from(
+    adapters: PurePosixPath, readings: Mapping[PurePosixPath, Reading]
+) -> list[PurePosixPath]:
+    """The files that importing the adapters runs, or that calling them may; sorted."""
+    reached: set[PurePosixPath] = set()
+    pending = [adapters]
+    while pending:
+        path = pending.pop()
+        if path in readings and path not in reached:
+            reached.add(path)
+            pending += readings[path].leads
+            pending += [folder / INIT for folder in path.parents]
+    return sorted(reached)

@@ -1,0 +1,161 @@
+"""Which files of a container can be a submission's: the same rules for every kind of container."""
+
+import unicodedata
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import IO, Generic, TypeVar
+
+from cs336_grader.records import CouldNotJudgeError
+
+from .notes import Notes
+
+MAX_FILES = 50_000
+MAX_DEPTH = 32
+MAX_NAME_BYTES = 200
+# A larger file is no source code; it is listed and never taken.
+MAX_FILE_BYTES = 16 * 2**20
+# Source code shrinks to a fifth; what shrinks to less than a five-hundredth was made to.
+MAX_RATIO = 500
+RATIO_MATTERS_FROM = 2**20
+
+IGNORED_FOLDERS = {"__pycache__", "__MACOSX", "node_modules", "site-packages"}
+IGNORED_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}
+VENV_MARK = "pyvenv.cfg"
+
+# Where a container has a file: an offset, a name as it is spelled there.
+Place = TypeVar("Place")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[Place]):
+    """A listed file: its size in bytes, and where the container has it."""
+
+    size: int
+    place: Place
+
+
+class Listing(Generic[Place]):
+    """The regular files of a container that could matter.
+
+    Args:
+        name: the submission's name.
+        notes: takes what is left out.
+
+    Attributes:
+        entries: each file, by its path within the submission.
+    """
+
+    def __init__(self, name: str, notes: Notes) -> None:
+        self.name = name
+        self.notes = notes
+        self.entries: dict[PurePosixPath, Entry[Place]] = {}
+        self.twice: set[PurePosixPath] = set()
+        self.counted = 0
+
+    @property
+    def sizes(self) -> dict[PurePosixPath, int]:
+        """Each file with its size in bytes."""
+        return {path: entry.size for path, entry in self.entries.items()}
+
+    def path_of(self, name: str) -> PurePosixPath | None:
+        """A name as a path within the submission; None, with a note, if it cannot be one."""
+        path = portable_path(name)
+        if path is None:
+            self.notes.skipped("the name leads out of the submission or is not portable", name)
+        elif not is_storable(path):
+            self.notes.skipped("the name is too long, lies too deep or is not UTF-8", path)
+            path = None
+        return path
+
+    def add(self, name: str, size: int, place: Place) -> None:
+        """List a regular file, unless it is none that a submission needs.
+
+        Raises:
+            CouldNotJudgeError: there are too many, or it is a module that was listed before.
+        """
+        path = self.path_of(name)
+        if path is None or not (takes_file(path.name) and takes_folders(path.parts[:-1])):
+            return
+        self.count()
+        if path not in self.entries and path not in self.twice:
+            self.entries[path] = Entry(size, place)
+            return
+        if path.suffix == ".py":
+            raise CouldNotJudgeError(
+                f"{self.name} holds {path} twice, and which one counts is not clear; "
+                "have it packed again"
+            )
+        self.notes.skipped("is there twice", path)
+        self.entries.pop(path, None)
+        self.twice.add(path)
+
+    def count(self) -> None:
+        """Count one more file or folder, if that is not too many."""
+        self.counted += 1
+        if self.counted > MAX_FILES:
+            raise CouldNotJudgeError(
+                f"{self.name} holds more than {MAX_FILES:,} files; "
+                "grade the folder of the assignment alone"
+            )
+
+    def finish(self) -> None:
+        """Leave out what only the whole list shows to be of no use."""
+        environments = {path.parent for path in self.entries if path.name == VENV_MARK}
+        environments.discard(PurePosixPath())
+        folders = {parent for path in self.entries for parent in path.parents}
+        for path in list(self.entries):
+            if not environments.isdisjoint(path.parents):
+                del self.entries[path]
+            elif path in folders:
+                self.notes.skipped("is both a file and a folder", path)
+                del self.entries[path]
+
+
+def takes_folders(names: tuple[str, ...]) -> bool:
+    """Whether what lies in folders of these names can be a student's source."""
+    hidden = (name.startswith(".") and name != ".." for name in names)
+    return not any(hidden) and IGNORED_FOLDERS.isdisjoint(names)
+
+
+def takes_file(name: str) -> bool:
+    """Whether a file is more than what systems leave beside others."""
+    return name not in IGNORED_FILES and not name.startswith("._")
+
+
+def portable_path(name: str) -> PurePosixPath | None:
+    """A name as a path that stays within its folder on any system, or None.
+
+    Accents are composed, as Python has them in names of modules; macOS takes them apart.
+
+    >>> portable_path("a/./b.py"), portable_path("cafe\u0301.py") == PurePosixPath("caf\u00e9.py")
+    (PurePosixPath('a/b.py'), True)
+    >>> portable_path("../b.py"), portable_path("/b.py"), portable_path("C:/b.py")
+    (None, None, None)
+    """
+    path = PurePosixPath(unicodedata.normalize("NFC", name))
+    portable = not any(character in name for character in ":\\\0")
+    if not portable or path.is_absolute() or ".." in path.parts or not path.parts:
+        return None
+    return path
+
+
+def is_storable(path: PurePosixPath) -> bool:
+    """Whether a path can be copied on any system."""
+    try:
+        longest = max(len(part.encode()) for part in path.parts)
+    except UnicodeEncodeError:
+        return False
+    return longest <= MAX_NAME_BYTES and len(path.parts) <= MAX_DEPTH
+
+
+def is_bomb(size: int, packed: int) -> bool:
+    """Whether something unpacks to far more than source code does."""
+    return size >= RATIO_MATTERS_FROM and size > MAX_RATIO * packed
+
+
+def read_capped(file: IO[bytes], path: PurePosixPath) -> bytes:
+    """All of a file, if it is no larger than it may be."""
+    content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise CouldNotJudgeError(f"{path} is larger than it was said to be")
+    return content
