@@ -7,8 +7,8 @@ suite, the seed and the reference.
     outside                                inside
     ── what to import, limits ──────────▶  import torch, fork the warm worker
     ◀───────────────────── "ready" ──────
-    ── assignment, seed, checks ────────▶  record expected values, import the submission,
-    ◀─── progress, outcomes, "done" ─────  run the suite
+    ── assignment, seed, checks ────────▶  import the submission, run the suite on it and
+    ◀─── progress, outcomes, "done" ─────  on the reference
 """
 
 import contextlib
@@ -37,6 +37,8 @@ FIXED_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "CUDA_VISIBLE_DEVICES": "",
+    # Memory in huge pages from the start is quicker to fork: see worker/hugepages.py.
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     "WANDB_MODE": "disabled",
 }
 
@@ -203,16 +205,17 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
 
 
 def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[..., None]) -> None:
-    """Record the reference's values, then run the suite on the submission."""
+    """Run the suite on the submission."""
     # Imported here, after the fork, so that no worker holds any of it.
-    from .judging.suite import Suite, SuiteError, record_expected_values, run_suite  # noqa: PLC0415
+    from .judging.expected import RecordedValues  # noqa: PLC0415
+    from .judging.suite import Suite, SuiteError, run_suite  # noqa: PLC0415
 
     suite = Suite(Path(after["folder"]), after["seed"], after["checks"])
     try:
         run_suite(
             suite,
             SubmissionSource(submission),
-            record_expected_values(suite),
+            RecordedValues(),
             started=lambda check: tell("progress", check=check),
             finished=lambda outcome: tell("outcome", **asdict(outcome)),
         )

@@ -12,13 +12,15 @@ class RecordedValues:
 
     Attributes:
         recording: whether the reference is running.
+        recorded: the pytest ids of the cases it has run in.
         reveal: whether a failure may show them; never, as they are fresh in every run.
     """
 
     reveal = False
 
     def __init__(self) -> None:
-        self.recording = True
+        self.recording = False
+        self.recorded: set[str] = set()
         self.values: dict[str, dict[str, Any]] = {}
 
     def load(self, check: str, name: str) -> Any:

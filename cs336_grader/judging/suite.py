@@ -1,22 +1,29 @@
 """Runs an assignment's suite under pytest in this process, and says what became of each check."""
 
 import contextlib
+import inspect
 import io
 import os
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any, Protocol
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from cs336_grader.records import Outcome, Verdict
 
 from .expected import RecordedValues
 from .verdict import CaseResult, case_result, outcome
 
-SNAPSHOT_FIXTURE = "snapshot"
+# How the suite's fixtures find the adapters to be judged.
+ADAPTERS_SOURCE = "adapters-source"
+# What a check calls to compare with the reference. One that calls nothing of the name needs no
+# value of it, and is not run for one.
+RECORDED_METHOD = "assert_match"
 RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 MAX_ERROR = 1000
 # Plugins of pytest that would change the order, write files, or look after each test in vain.
@@ -52,17 +59,9 @@ class Suite:
     checks: Mapping[str, str]
 
 
-def record_expected_values(suite: Suite) -> RecordedValues:
-    """Run the suite's own adapters, the reference, and record what its checks compare."""
-    expected = RecordedValues()
-    run(suite, Runner(suite, None, expected, lambda _: None, lambda _: None))
-    expected.recording = False
-    return expected
-
-
 def run_suite(
     suite: Suite,
-    source: AdaptersSource | None,
+    source: AdaptersSource,
     expected: RecordedValues,
     started: Callable[[str], None] = lambda _: None,
     finished: Callable[[Outcome], None] = lambda _: None,
@@ -71,8 +70,9 @@ def run_suite(
 
     Args:
         suite: what to run.
-        source: where the adapters come from; without one, the suite's own.
-        expected: the recorded values.
+        source: where the adapters come from.
+        expected: the values recorded so far; those that are missing are recorded on the way, with
+            the suite's own adapters, the reference.
         started: told the name of each check as it begins.
         finished: told the outcome of each check.
     """
@@ -109,12 +109,16 @@ def run(suite: Suite, runner: "Runner") -> None:
 
 
 class Runner:
-    """The pytest plugin that selects checks, provides adapters and collects outcomes."""
+    """The pytest plugin that selects checks, provides adapters and collects outcomes.
+
+    A case whose expected value is not known yet runs twice: with the reference, then with the
+    adapters to be judged.
+    """
 
     def __init__(
         self,
         suite: Suite,
-        source: AdaptersSource | None,
+        source: AdaptersSource,
         expected: RecordedValues,
         started: Callable[[str], None],
         finished: Callable[[Outcome], None],
@@ -136,43 +140,48 @@ class Runner:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Put in place what the suite's fixtures look for."""
         config.pluginmanager.register(self.expected, "expected-values")
-        if self.source is not None:
-            config.pluginmanager.register(self.source, "adapters-source")
+        config.pluginmanager.register(self.source, ADAPTERS_SOURCE)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep what is to be run; when recording, only what compares with recorded values."""
-        items[:] = [
-            item
-            for item in items
-            if check_name(item) in self.suite.checks
-            and (not self.expected.recording or SNAPSHOT_FIXTURE in fixtures(item))
-        ]
+        """Keep what is to be run."""
+        items[:] = [item for item in items if check_name(item) in self.suite.checks]
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Generator[None, object, object]:
-        """Tell of a check before its first case and after its last."""
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Run a case, and tell of its check before the first case and after the last."""
         name = check_name(item)
         if not self.cases:
             self.begun = time.monotonic()
             self.started(name)
+        if compares_with_reference(item) and item.nodeid not in self.expected.recorded:
+            self.record(item)
         self.cases.append(CaseResult(item.name, Verdict.PASSED, ""))
-        result = yield
+        runtestprotocol(item, log=False, nextitem=nextitem)
         if nextitem is None or check_name(nextitem) != name:
             found = outcome(name, self.cases, time.monotonic() - self.begun)
             self.cases = []
             self.outcomes.append(found)
             self.finished(found)
-        return result
+        return True
+
+    def record(self, item: pytest.Item) -> None:
+        """Run a case with the reference; where that fails, nothing is recorded."""
+        plugins = item.config.pluginmanager
+        plugins.unregister(name=ADAPTERS_SOURCE)
+        self.expected.recording = True
+        # As if the next case were another one of this file, so that this one is taken down.
+        runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+        self.expected.recording = False
+        self.expected.recorded.add(item.nodeid)
+        plugins.register(self.source, ADAPTERS_SOURCE)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, object, object]:
         """Note the first thing that went wrong in a case."""
-        if call.excinfo is not None and self.cases[-1].verdict is Verdict.PASSED:
+        judged = not self.expected.recording
+        if judged and call.excinfo is not None and self.cases[-1].verdict is Verdict.PASSED:
             self.cases[-1] = case_result(item.name, call.excinfo.value)
         return (yield)
 
@@ -182,6 +191,13 @@ def check_name(item: pytest.Item) -> str:
     return str(getattr(item, "originalname", item.name))
 
 
-def fixtures(item: pytest.Item) -> tuple[str, ...]:
-    """The names of the fixtures that an item uses."""
-    return tuple(getattr(item, "fixturenames", ()))
+def compares_with_reference(item: pytest.Item) -> bool:
+    """Whether a check's function compares with what the reference returns."""
+    function = getattr(item, "function", None)
+    return function is not None and names(inspect.unwrap(function).__code__, RECORDED_METHOD)
+
+
+def names(code: CodeType, name: str) -> bool:
+    """Whether code, or a function within it, names an attribute."""
+    inner = (part for part in code.co_consts if isinstance(part, CodeType))
+    return name in code.co_names or any(names(part, name) for part in inner)

@@ -10,7 +10,7 @@ import pytest
 
 from correct_variants import VARIANTS, Variant
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import Suite, record_expected_values, run_suite
+from cs336_grader.judging.suite import Suite, run_suite
 from cs336_grader.records import Tier, Verdict
 from cs336_grader.rubric import load_assignment
 from grader_tests.unit.test_repository import ROOT
@@ -50,7 +50,7 @@ def suite_and_values(problem: str, seed: int) -> tuple[Suite, RecordedValues]:
         if check.problem == problem and check.tier is not Tier.ADVICE
     }
     suite = Suite(ROOT, seed, scored)
-    return suite, record_expected_values(suite)
+    return suite, RecordedValues()
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
