@@ -16,8 +16,8 @@ Picture = dict[str, object]
 def error_picture(actual: object, expected: object, tolerance: Tolerance) -> Picture | None:
     """A grid of error levels, or None where there are no two arrays of one shape to compare.
 
-    The last axis runs to the right, all others run down, folded into one. Where there are more
-    elements than cells, a cell shows the worst of its elements.
+    The last axis makes one side, all others folded into one make the other, and the longer of the
+    two runs across. Where there are more elements than cells, a cell shows the worst of its own.
 
     Returns:
         ``shape`` of the result; ``rows`` and ``columns``, what they are in words; ``levels``, a
@@ -26,14 +26,16 @@ def error_picture(actual: object, expected: object, tolerance: Tolerance) -> Pic
     got, wanted = as_array(actual), as_array(expected)
     if got is None or wanted is None or got.shape != wanted.shape or got.size < 2:
         return None
-    levels = error_levels(got, wanted, tolerance)
-    grid = levels.reshape(-1, levels.shape[-1])
+    grid = error_levels(got, wanted, tolerance).reshape(-1, got.shape[-1])
+    axes = tuple(range(got.ndim - 1)), (got.ndim - 1,)
+    if grid.shape[0] > grid.shape[1]:
+        grid, axes = grid.T, axes[::-1]
     down, across = math.ceil(grid.shape[0] / MOST_ROWS), math.ceil(grid.shape[1] / MOST_COLUMNS)
     cells = worst_of_blocks(grid, down, across)
     return {
         "shape": list(got.shape),
-        "rows": axes_in_words(got.shape[:-1], 0, down),
-        "columns": axes_in_words(got.shape[-1:], got.ndim - 1, across),
+        "rows": axes_in_words(got.shape, axes[0], down),
+        "columns": axes_in_words(got.shape, axes[1], across),
         "levels": ["".join(map(str, row)) for row in cells.tolist()],
     }
 
@@ -61,11 +63,11 @@ def worst_of_blocks(grid: npt.NDArray[np.int64], down: int, across: int) -> npt.
     return worst
 
 
-def axes_in_words(sizes: tuple[int, ...], first: int, step: int) -> str:
+def axes_in_words(shape: tuple[int, ...], axes: tuple[int, ...], step: int) -> str:
     """What runs along one side of the grid: ``axes 0, 1 (3 by 2), 2 to a cell``."""
-    if not sizes:
+    if not axes:
         return "a single row"
-    kind = "axis" if len(sizes) == 1 else "axes"
-    names = ", ".join(str(first + i) for i in range(len(sizes)))
+    kind = "axis" if len(axes) == 1 else "axes"
+    sizes = " by ".join(str(shape[axis]) for axis in axes)
     together = f", {step} to a cell" if step > 1 else ""
-    return f"{kind} {names} ({' by '.join(map(str, sizes))}){together}"
+    return f"{kind} {', '.join(map(str, axes))} ({sizes}){together}"

@@ -37,16 +37,23 @@ def test_numbers_that_are_no_numbers_in_both_are_right() -> None:
     assert levels(same, same.copy()) == ["000"]
 
 
-def test_leading_axes_run_down() -> None:
-    """The last axis runs to the right, and words say which axis is where."""
-    expected = torch.zeros(3, 2, 4)
+def test_leading_axes_are_one_side() -> None:
+    """They run down, or across where they are the longer side; words say which axis is where."""
+    expected = torch.zeros(3, 2, 8)
     actual = expected.clone()
     actual[1, 1, 2] = 1.0
+    empty = "0" * 8
     assert error_picture(actual, expected, TOLERANCE) == {
-        "shape": [3, 2, 4],
+        "shape": [3, 2, 8],
         "rows": "axes 0, 1 (3 by 2)",
-        "columns": "axis 2 (4)",
-        "levels": ["0000", "0000", "0000", "0070", "0000", "0000"],
+        "columns": "axis 2 (8)",
+        "levels": [empty, empty, empty, "00700000", empty, empty],
+    }
+    assert error_picture(actual[..., :3], expected[..., :3], TOLERANCE) == {
+        "shape": [3, 2, 3],
+        "rows": "axis 2 (3)",
+        "columns": "axes 0, 1 (3 by 2)",
+        "levels": ["000000", "000000", "000700"],
     }
 
 
