@@ -27,15 +27,16 @@ def error_picture(actual: object, expected: object, tolerance: Tolerance) -> Pic
     if got is None or wanted is None or got.shape != wanted.shape or got.size < 2:
         return None
     grid = error_levels(got, wanted, tolerance).reshape(-1, got.shape[-1])
-    axes = tuple(range(got.ndim - 1)), (got.ndim - 1,)
+    above, last = tuple(range(got.ndim))[:-1], tuple(range(got.ndim))[-1:]
+    sides = (above, last)
     if grid.shape[0] > grid.shape[1]:
-        grid, axes = grid.T, axes[::-1]
+        grid, sides = grid.T, (last, above)
     down, across = math.ceil(grid.shape[0] / MOST_ROWS), math.ceil(grid.shape[1] / MOST_COLUMNS)
     cells = worst_of_blocks(grid, down, across)
     return {
         "shape": list(got.shape),
-        "rows": axes_in_words(got.shape, axes[0], down),
-        "columns": axes_in_words(got.shape, axes[1], across),
+        "rows": axes_in_words(got.shape, sides[0], down),
+        "columns": axes_in_words(got.shape, sides[1], across),
         "levels": ["".join(map(str, row)) for row in cells.tolist()],
     }
 

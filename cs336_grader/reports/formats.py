@@ -36,6 +36,7 @@ class Format:
 
 FORMATS = {
     "json": Format("json_report", "report.json", "programs; always written", partial=True),
+    "html": Format("html_report", "report.html", "people: a page to hand back"),
     "gradescope": Format("gradescope", "results.json", "Gradescope", partial=True),
     "github-summary": Format("github_summary", "summary.md", "the page of a GitHub Actions run"),
     "github-annotations": Format(
