@@ -99,6 +99,23 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Sighting:
+    """Something that the assignment's rules are about and that a check's run entered.
+
+    It is told by the process that runs the submission: it can accuse, and never excuses.
+
+    Attributes:
+        file: the place in the submission that led there, with forward slashes.
+        name: what was entered, as in "torch.nn.functional.softmax".
+    """
+
+    check: str
+    file: str
+    line: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """One check in the report.
 

@@ -24,6 +24,7 @@ def parts(core: object) -> object:
 
 
 Names = tuple[Annotated[str, Field(min_length=1)], ...]
+DottedNames = tuple[Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")], ...]
 SomeNames = Annotated[Names, Field(min_length=1)]
 Parts = Annotated[dict[str, SomeNames], BeforeValidator(parts), Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -55,14 +56,21 @@ class Scoring(Table):
 
 
 class Rules(Table):
-    """What a submission may use. A name stands for all that it holds; the longer one decides."""
+    """What a submission may use. A name stands for all that it holds; the longer one decides.
 
-    forbidden: Names = ()
-    allowed: Names = ()
+    Attributes:
+        forbidden: what costs a problem's points where its adapters reach it.
+        human_look: what is no answer by itself, and somebody should look at.
+        allowed: what is neither, though a shorter name is.
+    """
+
+    forbidden: DottedNames = ()
+    human_look: DottedNames = ()
+    allowed: DottedNames = ()
 
 
-class Problem(Table):
-    """A numbered part of the assignment.
+class Problem(Rules):
+    """A numbered part of the assignment, with the rules that are its own.
 
     Attributes:
         core: the checks of each part; the parts share the core points equally.
@@ -74,7 +82,6 @@ class Problem(Table):
     core: Parts
     edge: Names = ()
     advice: Names = ()
-    forbidden: Names = ()
 
     def checks(self) -> Iterator[tuple[Tier, str]]:
         """Each check with its tier, core first."""
@@ -190,7 +197,36 @@ def read_rubric(path: Path) -> Rubric:
     for name, times in counts.items():
         if times > 1:
             raise RubricError(f"{where}: {name} is listed {times} times; list it once")
+    check_rules(rubric)
     return rubric
+
+
+def check_rules(rubric: Rubric) -> None:
+    """See that rules do not contradict each other.
+
+    Raises:
+        RubricError: a name is in two lists, or allowed where nothing forbids it.
+    """
+    general = rubric.rules
+    ruled = {*general.forbidden, *general.human_look}
+    tables = {f"problems.{name}": problem for name, problem in rubric.problems.items()}
+    for table, rules in {"rules": general, **tables}.items():
+        counts = Counter((*rules.forbidden, *rules.human_look, *rules.allowed))
+        for name, times in counts.items():
+            if times > 1:
+                raise RubricError(
+                    f"{RUBRIC.as_posix()}: {table}: {name} is listed {times} times; "
+                    "keep it in forbidden, human_look or allowed"
+                )
+        for name in rules.allowed:
+            if not any(
+                f"{name}.".startswith(f"{rule}.")
+                for rule in ruled.union(rules.forbidden, rules.human_look)
+            ):
+                raise RubricError(
+                    f"{RUBRIC.as_posix()}: {table}.allowed: {name} is allowed anyway; correct its "
+                    "spelling, or delete it"
+                )
 
 
 def complaints(error: ValidationError) -> Iterator[str]:
@@ -203,6 +239,7 @@ def complaints(error: ValidationError) -> Iterator[str]:
             "too_short": "holds nothing; name at least one",
             "tuple_type": "a list of names is expected",
             "string_type": "a text is expected",
+            "string_pattern_mismatch": "a name with dots is expected, as in torch.nn.Linear",
         }.get(found["type"], found["msg"])
         yield f"{RUBRIC.as_posix()}: {key}: {advice}"
 
