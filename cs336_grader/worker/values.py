@@ -15,9 +15,12 @@ tuples of one length, ["rows", length, sequence]. Other tags belong to whoever p
 them.
 """
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence, Set
+from array import array
+from collections.abc import Callable, Iterable, Sequence, Set
 from decimal import Decimal
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -89,18 +92,20 @@ class Encoder:
 
     def encode_items(self, items: list[object]) -> Node:
         """The node of a sequence, compact where all items are integers or bytes."""
-        if len(items) >= COMPACT_FROM:
-            if all(type(item) is int and -(2**63) <= item < 2**63 for item in items):
-                return ["ints", self.buffer(raw(torch.tensor(items, dtype=torch.int64)))]
-            if all(type(item) is bytes for item in items):
-                blobs = [bytes(item) for item in items]  # type: ignore[call-overload]
-                lengths = torch.tensor([len(blob) for blob in blobs], dtype=torch.int64)
-                joined = self.buffer(memoryview(b"".join(blobs)))
-                return ["blobs", joined, self.buffer(raw(lengths))]
-            width = len(items[0]) if type(items[0]) is tuple else 0
-            if width and all(type(item) is tuple and len(item) == width for item in items):
-                flat = [value for item in items for value in item]  # type: ignore[attr-defined]
-                return ["rows", width, self.encode_items(flat)]
+        # One type for all, looked at by C code: a vocabulary has tens of thousands.
+        kinds = set(map(type, items)) if len(items) >= COMPACT_FROM else set()
+        if kinds == {int}:
+            with contextlib.suppress(OverflowError):
+                return ["ints", self.buffer(int64(items))]
+        if kinds == {bytes}:
+            blobs: list[Any] = items
+            joined = self.buffer(memoryview(b"".join(blobs)))
+            return ["blobs", joined, self.buffer(int64(map(len, blobs)))]
+        if kinds == {tuple}:
+            rows: list[Any] = items
+            width = len(rows[0])
+            if width and set(map(len, rows)) == {width}:
+                return ["rows", width, self.encode_items(list(chain.from_iterable(rows)))]
         return ["items", [self.encode(item) for item in items]]
 
     def encode_tensor(self, tensor: torch.Tensor) -> Node:
@@ -115,16 +120,16 @@ class Encoder:
             raise WireError(f"a tensor of shape {tuple(shape)} is too large")
         return ["tensor", self.buffer(raw(tensor)), dtype, shape]
 
-    def encode_array(self, array: np.ndarray[Any, Any]) -> Node:
+    def encode_array(self, value: np.ndarray[Any, Any]) -> Node:
         """The node of a NumPy array."""
-        if array.dtype.name not in ARRAY_DTYPES or array.nbytes > MAX_BODY_BYTES:
-            raise WireError(f"an array of {array.size} {array.dtype.name} cannot be passed on")
-        plain = np.ascontiguousarray(array).reshape(-1)
+        if value.dtype.name not in ARRAY_DTYPES or value.nbytes > MAX_BODY_BYTES:
+            raise WireError(f"an array of {value.size} {value.dtype.name} cannot be passed on")
+        plain = np.ascontiguousarray(value).reshape(-1)
         return [
             "ndarray",
             self.buffer(plain.view(np.uint8).data),
-            array.dtype.name,
-            list(array.shape),
+            value.dtype.name,
+            list(value.shape),
         ]
 
     def buffer(self, data: memoryview) -> int:
@@ -147,6 +152,15 @@ ENCODERS: tuple[tuple[Any, Callable[[Encoder, Any], Node]], ...] = (
     ((Real, Decimal), lambda _, value: float(value)),
     (str, lambda encoder, value: encoder.encode(str(value))),
 )
+
+
+def int64(numbers: Iterable[Any]) -> memoryview:
+    """The bytes of integers.
+
+    Raises:
+        OverflowError: one of them has more than 64 bits.
+    """
+    return memoryview(array("q", numbers)).cast("B")
 
 
 def raw(tensor: torch.Tensor) -> memoryview:
@@ -257,12 +271,13 @@ class Decoder:
             if (lengths < 0).any() or (lengths > len(data)).any() or lengths.sum() != len(data):
                 raise WireError("lengths that are not as agreed")
             ends = np.cumsum(lengths).tolist()
-            return [bytes(data[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+            joined = bytes(data)
+            return [joined[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         if tag == "rows":
             width, flat = rest[0], self.items(rest[1])
             if type(width) is not int or width < 1 or len(flat) % width:
                 raise WireError("rows that are not as agreed")
-            return [tuple(flat[start : start + width]) for start in range(0, len(flat), width)]
+            return list(zip(*[iter(flat)] * width, strict=True))
         raise WireError("a sequence that is not as agreed")
 
 
@@ -288,7 +303,9 @@ def checked(shape: list[int]) -> list[int]:
 
 def expect_quick_hashes(keys: list[Any]) -> None:
     """Refuse many keys that may have been chosen to have one hash, which takes quadratic time."""
-    if len(keys) > MAX_SLOW_KEYS and not all(
+    if len(keys) <= MAX_SLOW_KEYS or set(map(type, keys)) <= {str, bytes}:
+        return
+    if not all(
         type(key) in (str, bytes) or (type(key) is int and abs(key) < MAX_SIZE) for key in keys
     ):
         raise WireError("too many keys that are no text, bytes or ordinary integers")
