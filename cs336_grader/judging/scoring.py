@@ -52,14 +52,17 @@ def problem_results(
     assignment: Assignment, problems: Iterable[str], checks: Iterable[CheckResult]
 ) -> tuple[ProblemResult, ...]:
     """Every one of these problems with its points."""
-    verdicts = {check.id: check.verdict for check in checks}
-    by_name = {check.name: verdicts.get(check.id) for check in assignment.checks.values()}
+    results = {check.id: check for check in checks}
+    verdicts: dict[str, dict[str, Verdict]] = {name: {} for name in problems}
+    for check in assignment.checks.values():
+        if check.id in results:
+            verdicts[check.problem][check.name] = results[check.id].verdict
     return tuple(
         problem_result(
             name,
             assignment.rubric.problems[name],
             assignment.rubric.scoring.edge_share,
-            {check: verdict for check, verdict in by_name.items() if verdict is not None},
+            verdicts[name],
         )
         for name in problems
     )
