@@ -36,6 +36,18 @@ class Rope(NamedTuple):
     theta: float
 
 
+class Sizes(NamedTuple):
+    """What a language model is built for, as the adapter is given it."""
+
+    vocab_size: int
+    context_length: int
+    d_model: int
+    num_layers: int
+    num_heads: int
+    d_ff: int
+    theta: float
+
+
 class Parts:
     """All adapters, and the parts that two of them share; what nothing replaces is right.
 
@@ -43,10 +55,12 @@ class Parts:
 
     Attributes:
         kept: what a submission's code keeps from one call to the next.
+        replaced: what is in the place of right adapters and parts.
     """
 
     def __init__(self, **replaced: Part) -> None:
         self.kept: dict[Any, Any] = {}
+        self.replaced = replaced
         for name, function in replaced.items():
             if not hasattr(self, name):
                 raise ValueError(f"there is no adapter and no part called {name}")
@@ -54,6 +68,12 @@ class Parts:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(reference, name)
+
+    def but(self, **replaced: Part) -> "Parts":
+        """The same with more replaced, and the same things kept."""
+        others = Parts(**(self.replaced | replaced))
+        others.kept = self.kept
+        return others
 
     def bound(self, function: Part) -> Part:
         """The function, with this object as its first argument if it asks for the parts."""
@@ -176,20 +196,22 @@ class Parts:
         """The block, of RMSNorm, attention and SwiGLU."""
         q, k, v, o = (weights[f"attn.{name}_proj.weight"] for name in ("q", "k", "v", "output"))
         feed_forward = [weights[f"ffn.w{i}.weight"] for i in (1, 2, 3)]
-        positions = torch.arange(in_features.shape[-2])
-
-        def attend(x: Tensor) -> Tensor:
-            output: Tensor = self.run_multihead_self_attention_with_rope(
-                d_model, num_heads, max_seq_len, theta, q, k, v, o, x, positions
-            )
-            return output
-
+        rope = Rope(max_seq_len, theta)
         output: Tensor = self.wire_block(
             in_features,
             functools.partial(self.run_rmsnorm, d_model, EPSILON, weights["ln1.weight"]),
-            attend,
+            functools.partial(self.attend_in_block, num_heads, rope, (q, k, v, o)),
             functools.partial(self.run_rmsnorm, d_model, EPSILON, weights["ln2.weight"]),
             functools.partial(self.run_swiglu, d_model, d_ff, *feed_forward),
+        )
+        return output
+
+    def attend_in_block(
+        self, num_heads: int, rope: Rope, projections: Projections, x: Tensor
+    ) -> Tensor:
+        """The block's attention, at positions 0, 1, 2 and so on."""
+        output: Tensor = self.run_multihead_self_attention_with_rope(
+            x.shape[-1], num_heads, *rope, *projections, x, torch.arange(x.shape[-2])
         )
         return output
 
@@ -213,31 +235,28 @@ class Parts:
         in_indices: Tensor,
     ) -> Tensor:
         """The language model, of embedding, blocks, RMSNorm and a linear layer."""
-        if in_indices.shape[-1] > context_length:
-            raise ValueError(f"more than {context_length} tokens")
-        sizes = (d_model, num_heads, d_ff, context_length, rope_theta)
-        table, head = weights["token_embeddings.weight"], weights["lm_head.weight"]
-        blocks = [
-            functools.partial(self.run_transformer_block, *sizes, self.of_layer(weights, i))
-            for i in range(num_layers)
-        ]
-        output: Tensor = self.wire_lm(
-            in_indices,
-            functools.partial(self.run_embedding, vocab_size, d_model, table),
-            blocks,
-            functools.partial(self.run_rmsnorm, d_model, EPSILON, weights["ln_final.weight"]),
-            functools.partial(self.run_linear, d_model, vocab_size, head),
-        )
+        sizes = Sizes(vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta)
+        output: Tensor = self.build_lm(sizes, weights, in_indices)
         return output
 
-    def of_layer(self, weights: Weights, i: int) -> Weights:
-        """The weights of one block, by the block's own names."""
-        prefix = f"layers.{i}."
-        return {
-            name.removeprefix(prefix): weight
-            for name, weight in weights.items()
-            if name.startswith(prefix)
-        }
+    def build_lm(self, sizes: Sizes, weights: Weights, token_ids: Tensor) -> Tensor:
+        """The language model's layers, each given its weights, and then put together."""
+        V, d_model = sizes.vocab_size, sizes.d_model
+        if token_ids.shape[-1] > sizes.context_length:
+            raise ValueError(f"more than {sizes.context_length} tokens")
+        block_sizes = (d_model, sizes.num_heads, sizes.d_ff, sizes.context_length, sizes.theta)
+        blocks = [
+            functools.partial(self.run_transformer_block, *block_sizes, of_layer(weights, i))
+            for i in range(sizes.num_layers)
+        ]
+        output: Tensor = self.wire_lm(
+            token_ids,
+            functools.partial(self.run_embedding, V, d_model, weights["token_embeddings.weight"]),
+            blocks,
+            functools.partial(self.run_rmsnorm, d_model, EPSILON, weights["ln_final.weight"]),
+            functools.partial(self.run_linear, d_model, V, weights["lm_head.weight"]),
+        )
+        return output
 
     def wire_lm(
         self, token_ids: Tensor, embed: Step, blocks: Sequence[Step], norm: Step, head: Step
@@ -255,6 +274,16 @@ def adapters_with(*mistakes: Mistake) -> Parts:
     Each call gives new ones, in which nothing is kept of earlier calls.
     """
     return Parts(**{name: part for known in mistakes for name, part in known.replaces.items()})
+
+
+def of_layer(weights: Weights, i: int) -> Weights:
+    """The weights of one block, by the block's own names."""
+    prefix = f"layers.{i}."
+    return {
+        name.removeprefix(prefix): weight
+        for name, weight in weights.items()
+        if name.startswith(prefix)
+    }
 
 
 def random(*shape: int) -> Tensor:
