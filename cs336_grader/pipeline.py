@@ -9,13 +9,16 @@ from pathlib import Path, PurePosixPath
 
 from .intake import NothingToGradeError, stage, submission_name
 from .judging import scoring
+from .policy import Examination
 from .records import (
     SCHEMA_VERSION,
     CouldNotJudgeError,
+    Finding,
     Isolation,
     Outcome,
     Progress,
     Report,
+    Sighting,
     Staged,
     SubmissionRecord,
     Verdict,
@@ -104,6 +107,8 @@ class Ledger:
         )
         self.notes: tuple[str, ...] = ()
         self.outcomes: dict[str, Outcome] = {}
+        self.examination: Examination | None = None
+        self.sightings: set[Sighting] = set()
 
     @property
     def checks(self) -> tuple[str, ...]:
@@ -118,6 +123,7 @@ class Ledger:
         """Note what was taken of the submission."""
         self.submission = SubmissionRecord(plain_line(staged.name, MAX_NAME), staged.sha256)
         self.notes = tuple(plain_line(note, MAX_NOTE) for note in staged.notes)
+        self.examination = Examination(staged, self.assignment)
 
     def fail_everything(self, reason: str) -> None:
         """Note that nothing could be run, and that this is the submission's fault."""
@@ -127,7 +133,8 @@ class Ledger:
     def report(self, absent: str) -> Report:
         """The report as it stands; `absent` says why nothing is known of the other checks."""
         checks = scoring.check_results(self.assignment, self.problems, self.outcomes, absent)
-        problems = scoring.problem_results(self.assignment, self.problems, checks)
+        findings = self.findings()
+        problems = scoring.problem_results(self.assignment, self.problems, checks, findings)
         return Report(
             schema_version=SCHEMA_VERSION,
             submission=self.submission,
@@ -138,9 +145,16 @@ class Ledger:
             problems=problems,
             checks=checks,
             notes=self.notes,
+            findings=findings,
             duration_seconds=round(time.monotonic() - self.started, 3),
             started_at=self.started_at,
         )
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the assignment's rules have to say so far."""
+        if self.examination is None:
+            return ()
+        return self.examination.findings(self.problems, self.sightings)
 
 
 def grade(request: Request, watch: Watch) -> Report:
@@ -165,6 +179,9 @@ def grade(request: Request, watch: Watch) -> Report:
     try:
         with contextlib.closing(events(ledger)) as stream:
             for event in stream:
+                if isinstance(event, Sighting):
+                    ledger.sightings.add(event)
+                    continue
                 if isinstance(event, Outcome):
                     ledger.outcomes.setdefault(event.check, event)
                     publish(ledger.report(NOT_REACHED), partial)
@@ -180,7 +197,7 @@ def grade(request: Request, watch: Watch) -> Report:
     return report
 
 
-def events(ledger: Ledger) -> Generator[Progress | Outcome, None, None]:
+def events(ledger: Ledger) -> Generator[Progress | Sighting | Outcome, None, None]:
     """Stage the submission, then judge it."""
     request, assignment = ledger.request, ledger.assignment
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as scratch:

@@ -104,6 +104,20 @@ class Rubric(Table):
     rules: Rules = Rules()
     problems: Annotated[dict[str, Problem], Field(min_length=1)]
 
+    def watched(self) -> dict[str, bool]:
+        """The names in rules, each with whether a run is watched for it and all that it holds.
+
+        What is only looked at for all problems is seen well enough in the source.
+        """
+        own = self.problems.values()
+        return {
+            **dict.fromkeys((*self.rules.human_look, *self.rules.allowed), False),
+            **{name: False for problem in own for name in problem.allowed},
+            **{name: True for problem in own for name in problem.human_look},
+            **dict.fromkeys(self.rules.forbidden, True),
+            **{name: True for problem in own for name in problem.forbidden},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from .records import CouldNotJudgeError, Outcome, Picture, Progress, Staged, Verdict
+from .records import CouldNotJudgeError, Outcome, Picture, Progress, Sighting, Staged, Verdict
 
 if TYPE_CHECKING:
     # At run time it would bring what the process that judges has no use for.
@@ -42,10 +42,13 @@ FIXED_ENVIRONMENT = {
     "WANDB_MODE": "disabled",
 }
 
+# What a worker is told of a submission that it is to import.
+TO_LOAD = ("root", "search_paths", "module", "package", "rules")
+
 
 def outcomes(
     staged: Staged, assignment: "Assignment", *, seed: int, checks: tuple[str, ...]
-) -> Iterator[Progress | Outcome]:
+) -> Iterator[Progress | Sighting | Outcome]:
     """Run checks on a staged submission in a process of their own.
 
     Raises:
@@ -57,6 +60,7 @@ def outcomes(
         "search_paths": list(staged.search_paths),
         "module": staged.module,
         "package": assignment.rubric.package,
+        "rules": assignment.rubric.watched(),
         "import_seconds": limits.import_seconds,
         "check_seconds": limits.check_seconds,
     }
@@ -81,7 +85,7 @@ def outcomes(
 
 def talk(
     process: subprocess.Popen[str], before: dict[str, Any], after: dict[str, Any]
-) -> Iterator[Progress | Outcome]:
+) -> Iterator[Progress | Sighting | Outcome]:
     """Tell the process what to do and pass on what it says.
 
     Raises:
@@ -98,6 +102,8 @@ def talk(
             write_line(process.stdin, after)
         elif event["event"] == "progress":
             yield Progress(event["check"])
+        elif event["event"] == "sighting":
+            yield Sighting(event["check"], *event["place"])
         elif event["event"] == "outcome":
             yield outcome_from(event)
         elif event["event"] == "done":
@@ -195,7 +201,7 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
         submission = running.RunningSubmission(
             warm,
             scratch,
-            {name: before[name] for name in ("root", "search_paths", "module", "package")},
+            {name: before[name] for name in TO_LOAD},
             import_seconds=before["import_seconds"],
             check_seconds=before["check_seconds"],
         )
@@ -214,7 +220,7 @@ def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[...,
     try:
         run_suite(
             suite,
-            SubmissionSource(submission),
+            SubmissionSource(submission, tell),
             RecordedValues(),
             started=lambda check: tell("progress", check=check),
             finished=lambda outcome: tell("outcome", **asdict(outcome)),
@@ -226,14 +232,22 @@ def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[...,
 class SubmissionSource:
     """Gives each case of a check the submission's adapters, in a worker of its own."""
 
-    def __init__(self, submission: Any) -> None:
+    def __init__(self, submission: Any, tell: Callable[..., None]) -> None:
         self.submission = submission
+        self.tell = tell
 
     def adapters_for(self, request: Any) -> Any:
         """The adapters, until the case is over."""
         worker = contextlib.ExitStack()
+        check = getattr(request.node, "originalname", request.node.name)
+        worker.callback(self.tell_sightings, str(check))
         request.addfinalizer(worker.close)
         return worker.enter_context(self.submission.check(request.node.name))
+
+    def tell_sightings(self, check: str) -> None:
+        """Tell what a case of a check entered that the rules are about."""
+        for place in sorted(self.submission.sightings):
+            self.tell("sighting", check=check, place=place)
 
 
 if __name__ == "__main__":

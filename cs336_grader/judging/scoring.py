@@ -4,7 +4,15 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from cs336_grader.records import CheckResult, Outcome, ProblemResult, Tier, Verdict
+from cs336_grader.records import (
+    CheckResult,
+    Consequence,
+    Finding,
+    Outcome,
+    ProblemResult,
+    Tier,
+    Verdict,
+)
 from cs336_grader.reports.plain_text import plain
 from cs336_grader.rubric import Assignment, Check, Problem
 
@@ -49,9 +57,15 @@ def result(check: Check, outcome: Outcome) -> CheckResult:
 
 
 def problem_results(
-    assignment: Assignment, problems: Iterable[str], checks: Iterable[CheckResult]
+    assignment: Assignment,
+    problems: Iterable[str],
+    checks: Iterable[CheckResult],
+    findings: Iterable[Finding] = (),
 ) -> tuple[ProblemResult, ...]:
-    """Every one of these problems with its points."""
+    """Every one of these problems with its points; a finding may cost them, not the verdict."""
+    charged = {
+        finding.problem for finding in findings if finding.consequence is Consequence.COSTS_POINTS
+    }
     results = {check.id: check for check in checks}
     verdicts: dict[str, dict[str, Verdict]] = {name: {} for name in problems}
     for check in assignment.checks.values():
@@ -63,23 +77,30 @@ def problem_results(
             assignment.rubric.problems[name],
             assignment.rubric.scoring.edge_share,
             verdicts[name],
+            charged=name in charged,
         )
         for name in problems
     )
 
 
 def problem_result(
-    name: str, problem: Problem, edge_share: float, verdicts: Mapping[str, Verdict]
+    name: str,
+    problem: Problem,
+    edge_share: float,
+    verdicts: Mapping[str, Verdict],
+    *,
+    charged: bool = False,
 ) -> ProblemResult:
     """A problem's points: those of its core, and of its edge as far as the core was earned.
 
-    Every part of the core counts alike and is earned when all its checks passed.
+    Every part of the core counts alike and is earned when all its checks passed. Nothing is earned
+    by what the assignment's rules forbid.
     """
     passed = {check for check, verdict in verdicts.items() if verdict is Verdict.PASSED}
     core = share(passed.issuperset(part) for part in problem.core.values())
     edge = share(check in passed for check in problem.edge)
     reserved = edge_share if problem.edge else 0.0
-    earned = problem.points * core * (1 - reserved + reserved * edge)
+    earned = 0.0 if charged else problem.points * core * (1 - reserved + reserved * edge)
     return ProblemResult(
         id=name,
         title=problem.title,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cs336_grader.records import Consequence, Finding, Sighting, Staged
+from cs336_grader.reports.plain_text import plain_line
 from cs336_grader.rubric import Assignment
 
 from . import dynamic
@@ -17,6 +18,8 @@ from .wording import SEARCHED, Entry, message
 
 WHOLE_SUBMISSION = ""
 FAR = 10**6
+MAX_NAME = 200
+MAX_MESSAGE = 500
 METHOD_CALL = re.compile(r"\.(\w+)\(")
 
 
@@ -97,7 +100,14 @@ class Examination:
         chosen = {*problems, WHOLE_SUBMISSION}
         order = [WHOLE_SUBMISSION, *self.assignment.rubric.problems]
         return tuple(
-            Finding(problem, file, min(e.lines), name, e.consequence, message(problem, name, e))
+            Finding(
+                problem,
+                plain_line(file, MAX_NAME),
+                min(e.lines),
+                plain_line(name, MAX_NAME),
+                e.consequence,
+                plain_line(message(problem, name, e), MAX_MESSAGE),
+            )
             for (problem, file, name), e in sorted(
                 entries.items(), key=lambda item: (order.index(item[0][0]), item[0])
             )
@@ -146,7 +156,8 @@ class Examination:
     def admitted(self, sightings: Iterable[Sighting]) -> dict[tuple[str, int, str], list[str]]:
         """What was seen, with the checks that saw it; what cannot be true is passed over."""
         found: dict[tuple[str, int, str], list[str]] = {}
-        for sighting in sightings:
+        places = {check: place for place, check in enumerate(self.assignment.checks)}
+        for sighting in sorted(sightings, key=lambda one: places.get(one.check, -1)):
             check = self.assignment.checks.get(sighting.check)
             if check is None or self.book.ruling(sighting.name, check.problem) is None:
                 continue

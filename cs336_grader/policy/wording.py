@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from cs336_grader.records import Consequence
 
 MAX_LINES = 6
-SEARCHED = "is searched for a name that is computed"
+SEARCHED = "looks up a name that is computed"
 
 
 @dataclass(slots=True)
@@ -29,7 +29,9 @@ def message(problem: str, name: str, entry: Entry) -> str:
     """What was found and what it means, in one or two sentences."""
     here = f"in {problem}" if problem else "as the submission is imported"
     if entry.reason:
-        said = f"{name} {entry.reason}, {here}: what that does has to be read."
+        said = (
+            f"{entry.reason[0].upper()}{entry.reason[1:]} ({name}) {here}: read what comes of it."
+        )
     elif entry.ruling is Consequence.HUMAN_LOOK:
         said = f"{name} is used {here}: see that it is no ready-made answer."
     elif entry.consequence is Consequence.HUMAN_LOOK:

@@ -11,6 +11,7 @@ from cs336_grader.worker.values import Decoder, Encoder
 from .arguments import Arguments
 from .faults import WorkerLostError, submission_error
 from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
+from .sightings import MAX_SIGHTINGS, Place, sightings_in
 
 # What taking in an answer raises that is not as agreed.
 UNUSABLE = (WireError, LookupError, TypeError, ValueError, RuntimeError, AttributeError)
@@ -24,6 +25,9 @@ class Conversation:
     Args:
         channel: leads to the worker.
         why_lost: says, when the worker is gone, why.
+
+    Attributes:
+        sightings: what the worker saw the submission enter that the rules are about.
     """
 
     def __init__(self, channel: Channel, why_lost: Callable[[], str]) -> None:
@@ -31,6 +35,7 @@ class Conversation:
         self.why_lost = why_lost
         self.arguments = Arguments()
         self.mirrors: dict[int, MirroredOptimizer] = {}
+        self.sightings: set[Place] = set()
 
     def call(
         self,
@@ -110,6 +115,8 @@ class Conversation:
             raise WorkerLostError(self.why_lost()) from error
         except WireError as error:
             raise WorkerLostError(f"what came back cannot be used: {error}") from error
+        if len(self.sightings) < MAX_SIGHTINGS:
+            self.sightings.update(sightings_in(answer.get("seen")))
         if answer["op"] == "error":
             raise submission_error(what, answer)
         return answer, buffers

@@ -14,6 +14,7 @@ import psutil
 from .conversation import Conversation
 from .faults import SubmissionError, WorkerLostError, submission_error
 from .remote import RemoteAdapters
+from .sightings import Place
 from .warm import WarmWorker, Worker
 
 
@@ -26,6 +27,9 @@ class RunningSubmission:
         load: what the worker is to import: its root folder, search paths and module.
         import_seconds: how long that may take.
         check_seconds: how long one check may take.
+
+    Attributes:
+        sightings: what the last check's run entered that the rules are about.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class RunningSubmission:
         self.imported: Worker | None = None
         self.started = False
         self.import_error: SubmissionError | WorkerLostError | None = None
+        self.sightings: set[Place] = set()
 
     def start(self) -> None:
         """Import the submission; a failure is kept, and raised for every check.
@@ -90,6 +95,7 @@ class RunningSubmission:
             WorkerLostError: its import ended the process or took too long.
             CouldNotRunError: no worker could be started.
         """
+        self.sightings = set()
         if not self.started and self.import_error is None:
             self.start()
         if self.import_error is not None:
@@ -104,6 +110,7 @@ class RunningSubmission:
                 try:
                     yield RemoteAdapters(conversation, worker.pid, parent.pid)
                 finally:
+                    self.sightings = conversation.sightings
                     worker.channel.close()
                     self.warm.sweep(keep=self.imported)
 

@@ -25,6 +25,7 @@ from .channel import Channel, Message
 from .exceptions import Origin, describe
 from .hugepages import collect_memory
 from .session import Session
+from .tracing import Tracer
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -56,7 +57,8 @@ def serve(channel: Channel) -> None:
     """Answer messages until the other side is gone."""
     adapters: ModuleType | None = None
     origin: Origin | None = None
-    session = Session(channel, adapters, origin)
+    tracer: Tracer | None = None
+    session = Session(channel, adapters, origin, tracer)
     collected = False
     while True:
         try:
@@ -73,15 +75,20 @@ def serve(channel: Channel) -> None:
             connection = fork(channel, message)
             if connection is not None:
                 channel = Channel(connection)
-                session = Session(channel, adapters, origin)
+                session = Session(channel, adapters, origin, tracer)
         elif message["op"] == "load":
             origin = Origin(Path(message["root"]), message["package"])
+            tracer = Tracer(origin.root, message["rules"])
+            tracer.install()
             try:
                 adapters = load(origin.root, message["search_paths"], message["module"])
+                # Of what the submission imported, too; what it entered so far is no check's doing.
+                tracer.install()
+                tracer.news()
                 channel.send({"op": "loaded"})
             except BaseException as error:
                 channel.send(describe(error, origin))
-            session = Session(channel, adapters, origin)
+            session = Session(channel, adapters, origin, tracer)
         else:
             session.answer(message, buffers)
 

@@ -14,6 +14,7 @@ import torch
 from .channel import Channel, Message, Node, WireError
 from .exceptions import Origin, describe
 from .standins import StandIns
+from .tracing import Tracer
 from .values import Decoder, Encoder
 
 # Of an iterator that asks for nothing, this many items are sent at a time.
@@ -27,14 +28,20 @@ class Session:
         channel: leads to the trusted process.
         adapters: the student's module of adapters, or None before it is imported.
         origin: where the submission lies; errors name places in it.
+        tracer: notes what the submission enters that the rules are about.
     """
 
     def __init__(
-        self, channel: Channel, adapters: ModuleType | None, origin: Origin | None
+        self,
+        channel: Channel,
+        adapters: ModuleType | None,
+        origin: Origin | None,
+        tracer: Tracer | None,
     ) -> None:
         self.channel = channel
         self.adapters = adapters
         self.origin = origin
+        self.tracer = tracer
         self.held: dict[int, Any] = {}
         self.numbers = itertools.count()
         self.outputs: dict[int, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
@@ -52,10 +59,15 @@ class Session:
         run = {"call": self.call, "backward": self.backward, "next": self.next}[message["op"]]
         try:
             answer, encoder = run(message, Decoder(buffers, self.special()))
-            frame = Channel.frame(answer, encoder.buffers)
+            frame = Channel.frame(answer | self.news(), encoder.buffers)
         except BaseException as error:
-            frame = Channel.frame(describe(error, self.origin))
+            frame = Channel.frame(describe(error, self.origin) | self.news())
         self.channel.send_frame(frame)
+
+    def news(self) -> Message:
+        """What the submission entered since the last answer, if anything."""
+        seen = self.tracer.news() if self.tracer is not None else []
+        return {"seen": seen} if seen else {}
 
     def call(self, message: Message, decoder: Decoder) -> tuple[Message, Encoder]:
         """Call an adapter, or a method of something an earlier call returned."""

@@ -27,7 +27,13 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     warm = fork_warm_worker(scratch)
     signal.signal(signal.SIGTERM, before)
-    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
+    load = {
+        "root": str(root),
+        "search_paths": ["."],
+        "module": "adapters",
+        "package": "basics",
+        "rules": {},
+    }
     with closing(warm):
         submission = RunningSubmission(warm, scratch, load, import_seconds=60, check_seconds=6)
         with closing(submission):

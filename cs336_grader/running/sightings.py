@@ -1,0 +1,22 @@
+"""Takes in what a worker says that it saw; nothing in it is relied on."""
+
+from collections.abc import Iterator
+
+MAX_SIGHTINGS = 100
+MAX_TEXT = 300
+MAX_LINE = 10**7
+
+# A file of the submission, a line in it, and the dotted name of what was entered from there.
+Place = tuple[str, int, str]
+
+
+def sightings_in(told: object) -> Iterator[Place]:
+    """The places in a worker's answer that have the form agreed on; the rest is passed over."""
+    for item in told[:MAX_SIGHTINGS] if isinstance(told, list) else ():
+        match item:
+            case [str(file), int(line), str(name)] if (
+                len(file) <= MAX_TEXT and len(name) <= MAX_TEXT and 0 < line < MAX_LINE
+            ):
+                yield file, line, name
+            case _:
+                pass
