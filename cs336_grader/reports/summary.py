@@ -69,6 +69,9 @@ def standing(problem: ProblemResult) -> str:
     """Passed, partly, failed or not judged."""
     if problem.verdict is Verdict.FAILED and problem.score > 0:
         return "partly"
+    if problem.verdict is Verdict.PASSED and problem.score == 0:
+        # Its checks passed, and what the rules forbid cost its points.
+        return "failed"
     return problem.verdict.value
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from cs336_grader.records import CheckResult, ProblemResult, Report, Tier, Verdict
+from cs336_grader.records import CheckResult, Consequence, ProblemResult, Report, Tier, Verdict
 
 from . import summary
 from .summary import Group
@@ -17,6 +17,7 @@ from .summary import Group
 # Of what is said about one check, this many lines are shown.
 MAX_LINES = 12
 MAX_NOTES = 12
+MAX_FINDINGS = 12
 # Of the groups of checks that failed in one problem, this many are told in full.
 MAX_TOLD = 3
 # An index or another short list stays on one line.
@@ -31,6 +32,11 @@ UNFINISHED = re.compile(r"(?:Case .*?: )?Your (\S+) raised NotImplementedError\b
 STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "not judged": "magenta"}
 MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not judged": "?"}
 ASCII_MARKS = {"passed": "+", "partly": "~", "failed": "x", "not judged": "?"}
+
+FINDINGS = (
+    (Consequence.COSTS_POINTS, "Not allowed (costs the problem's points)"),
+    (Consequence.HUMAN_LOOK, "To be looked at by a person (costs nothing)"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +113,11 @@ def render(report: Report, surroundings: Surroundings) -> Text:
         standing = report.checks[0].verdict.value
         writer.marked(standing, 0, summary.headline(report.checks[0].verdict))
         writer.paragraph(reason, 2, MAX_LINES)
-    elif any(check.verdict is not Verdict.PASSED for check in report.checks):
+    elif report.findings or any(check.verdict is not Verdict.PASSED for check in report.checks):
         write_legend(report, writer)
         write_failures(report, writer)
         write_advice(report, writer)
+    write_findings(report, writer)
     write_notes(report, writer)
     write_total(report, surroundings, writer)
     return writer.text()
@@ -221,6 +228,22 @@ def write_facts(group: Group, writer: Writer) -> None:
     fits = len(f"    {alone} {command}") <= writer.width
     for line in [f"{alone} {command}"] if fits else [alone, command]:
         writer.line(f"    {line}", "dim")
+
+
+def write_findings(report: Report, writer: Writer) -> None:
+    """What the assignment's rules have to say: first what costs points, then what to look at."""
+    for consequence, title in FINDINGS:
+        found = [one for one in report.findings if one.consequence is consequence]
+        if not found:
+            continue
+        writer.line()
+        writer.line(title, "bold")
+        for finding in found[:MAX_FINDINGS]:
+            place = f"{finding.problem} {summary.place(finding)}".strip()
+            writer.paragraph(place, 2, MAX_LINES)
+            writer.paragraph(finding.message, 4, MAX_LINES)
+        if len(found) > MAX_FINDINGS:
+            writer.line(f"  ({len(found) - MAX_FINDINGS} more in the report)", "dim")
 
 
 def write_notes(report: Report, writer: Writer) -> None:
