@@ -2,7 +2,6 @@
 
 import contextlib
 import difflib
-import os
 import secrets
 import shlex
 import signal
@@ -15,19 +14,18 @@ from pathlib import Path, PurePosixPath
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.text import Text
 
 from . import pipeline
 from .records import Outcome, Report, Verdict
 from .records import Progress as Begun
-from .reports import summary, terminal
+from .reports import printing, summary
 from .reports.formats import FORMATS, Destination
+from .reports.plain_text import plain_line
 from .rubric import RUBRIC, RubricError
 
 GRADED, BELOW_THE_BAR, USAGE, COULD_NOT_JUDGE, INTERRUPTED = 0, 1, 2, 3, 130
 MAX_SEED = 2**63 - 1
-# Without a terminal, lines are as long as this.
-PLAIN_WIDTH = 100
+MAX_ERROR = 1_000
 
 EPILOG = f"""\b
 Exit codes:
@@ -147,10 +145,15 @@ def grade(
         if quiet:
             say_total(report)
         else:
-            show(report, request, repeat_command(request, named_assignment=assignment))
+            printing.show(
+                report,
+                repeat=repeat_command(request, named_assignment=assignment),
+                saved=tuple(str(destination.path) for destination in request.destinations),
+                look_closer=look_closer_command(request),
+            )
     except OSError as error:
         # A full disk, or a reader that has seen enough: what was judged is judged.
-        discard_output()
+        printing.discard_output()
         saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
     context.exit(exit_code(report, fail_under))
@@ -173,14 +176,14 @@ def graded(request: pipeline.Request, *, quiet: bool) -> Report:
     except RubricError as error:
         raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
     except OSError as error:
-        raise UnjudgedError(f"Could not read or write a file: {error}") from error
+        raise UnjudgedError(f"Could not read or write a file: {one_line(error)}") from error
     except Exception as error:
         # Python's own exit code would say that the submission is below the bar.
         *_, last = traceback.extract_tb(error.__traceback__)
         where = f"{Path(last.filename).name}, line {last.lineno}"
         raise UnjudgedError(
             f"A fault of this program, not of the submission: {type(error).__name__} in {where}: "
-            f"{error}"
+            f"{one_line(error)}"
         ) from error
     except KeyboardInterrupt:
         saved = request.report_file
@@ -214,14 +217,6 @@ def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
         yield watch
 
 
-class Output(Console):
-    """A console that does not choose the exit code where nobody reads on."""
-
-    def on_broken_pipe(self) -> None:
-        """Pass on the exception that is being handled."""
-        raise  # noqa: PLE0704 (rich calls this while it handles the exception)
-
-
 def asked_format(value: str) -> tuple[str, Path | None]:
     """A format's name and, where one is given, its path.
 
@@ -238,54 +233,18 @@ def asked_format(value: str) -> tuple[str, Path | None]:
     return name, Path(path) if given else None
 
 
+def one_line(error: Exception) -> str:
+    """What an exception says, which may be made of what a student wrote."""
+    return plain_line(str(error), MAX_ERROR)
+
+
 def say_total(report: Report) -> None:
     """Print the total alone, and beside it why it is none."""
     click.echo(summary.total_line(report))
     if not summary.is_complete(report):
         reason = summary.common_reason(report) or f"The score is {summary.incomplete_line(report)}."
-        click.echo(reason, err=True)
-
-
-def show(report: Report, request: pipeline.Request, repeat: str) -> None:
-    """Print the report."""
-    console = Output(soft_wrap=True, highlight=False)
-    encoding = console.encoding or "ascii"
-    text = terminal.render(
-        report,
-        terminal.Surroundings(
-            width=console.width if console.is_terminal else PLAIN_WIDTH,
-            ascii_only=not encoding.lower().startswith("utf"),
-            repeat=repeat,
-            saved=", ".join(str(destination.path) for destination in request.destinations),
-            look_closer=look_closer_command(request),
-        ),
-    )
-    with commands_stopped():
-        console.print(encodable(text, encoding))
-
-
-@contextlib.contextmanager
-def commands_stopped() -> Iterator[None]:
-    """Where GitHub Actions reads along, let nothing that is printed be a command to it."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        yield
-        return
-    resume = secrets.token_hex(16)
-    click.echo(f"::stop-commands::{resume}")
-    yield
-    click.echo(f"::{resume}::")
-
-
-def discard_output() -> None:
-    """Print no more: what is left would fail again, with an exit code of Python's own."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def encodable(text: Text, encoding: str) -> Text:
-    """The text with a question mark for each character that the terminal cannot show."""
-    text.plain = text.plain.encode(encoding, "replace").decode(encoding)
-    return text
+        with printing.commands_stopped(lambda line: click.echo(line, err=True)):
+            click.echo(reason, err=True)
 
 
 def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) -> str:

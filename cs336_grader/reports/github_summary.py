@@ -90,10 +90,9 @@ def group_told(group: summary.Group) -> str:
         f"- **{text(check.requirement)}**{' (edge)' if check.tier is Tier.EDGE else ''}"
         for check in group.checks
     ]
-    command = block(summary.run_alone(group.checks[0]))
-    return (
-        "\n".join(asked) + f"\n\n{block(check_told(group.checks[0]))}\n\nRun it alone:\n\n{command}"
-    )
+    told = block(check_told(group.checks[0]))
+    command = span(summary.run_alone(group.checks[0]))
+    return "\n".join(asked) + f"\n\n{told}\n\nRun it alone: {command}"
 
 
 def findings(report: Report) -> Iterator[str]:
@@ -151,7 +150,9 @@ def span(content: str) -> str:
     """A text in one line, as it is."""
     content = plain_line(content, MAX_LINE) or "(empty)"
     ticks = fence(content, 1)
-    return f"{ticks} {content} {ticks}"
+    # Between the text and a backtick of its own, Markdown wants a space.
+    space = " " if "`" in content else ""
+    return f"{ticks}{space}{content}{space}{ticks}"
 
 
 def block(content: str) -> str:

@@ -69,7 +69,7 @@ def entries(report: Report, problem: ProblemResult, number: int, *, scored: bool
             "name": plain_line(problem.title, MAX_TEXT),
             "number": str(number),
             "output": problem_told(report, problem),
-            "tags": [problem.id],
+            "tags": [plain_line(problem.id, MAX_TEXT)],
             "visibility": "visible",
         }
     ]
@@ -79,7 +79,7 @@ def entries(report: Report, problem: ProblemResult, number: int, *, scored: bool
                 "name": plain_line(f"{problem.title}: advice, no points", MAX_TEXT),
                 "number": f"{number}.1",
                 "output": better,
-                "tags": [problem.id, "advice"],
+                "tags": [plain_line(problem.id, MAX_TEXT), "advice"],
                 "visibility": "visible",
             }
         )
@@ -90,9 +90,9 @@ def extra_data(report: Report) -> Entry:
     """What a later run or the course staff may want to know."""
     return {
         "schema_version": report.schema_version,
-        "sha256": report.submission.sha256,
+        "sha256": plain_line(report.submission.sha256, MAX_TEXT),
         "seed": report.seed,
-        "isolation": report.isolation.level,
+        "isolation": plain_line(report.isolation.level, MAX_TEXT),
         "complete": summary.is_complete(report),
         "earned": report.score,
         "maximum": report.max_score,

@@ -47,7 +47,7 @@ class Surroundings:
         width: how many columns there are.
         ascii_only: whether marks must be ASCII.
         repeat: the command that gives the same report again.
-        saved: where the report was written.
+        saved: the files that the report was written to.
         look_closer: the command that runs a check on this submission where it lies; empty where
             none does.
     """
@@ -55,7 +55,7 @@ class Surroundings:
     width: int
     ascii_only: bool
     repeat: str
-    saved: str
+    saved: tuple[str, ...]
     look_closer: str = ""
 
 
@@ -269,7 +269,7 @@ def write_total(report: Report, surroundings: Surroundings, writer: Writer) -> N
         ("Repeat", surroundings.repeat),
         ("Look closer", surroundings.look_closer if lost(report) else ""),
         ("Isolation", isolation(report, writer)),
-        ("Report", surroundings.saved),
+        ("Report", f"\n{' ' * LABEL_WIDTH}".join(surroundings.saved)),
         ("Time", f"{report.duration_seconds:.1f} s"),
     ):
         if value:

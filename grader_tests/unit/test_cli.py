@@ -22,6 +22,8 @@ from cs336_grader.records import (
     SubmissionRecord,
     Verdict,
 )
+from cs336_grader.reports import printing
+from cs336_grader.reports.formats import FORMATS
 from grader_tests.unit.submissions import STUBS, write
 from grader_tests.unit.test_rubric import TINY
 
@@ -88,6 +90,61 @@ def test_a_fresh_seed_is_printed_and_recorded(run: Run, tmp_path: Path) -> None:
 def test_quiet_prints_the_total_alone(run: Run) -> None:
     """One line, for scripts."""
     assert run("--quiet").stdout == "4.0 / 9 (44.4 %)\n"
+
+
+def test_quiet_says_why_there_is_no_verdict(run: Run) -> None:
+    """The total alone would look like a zero."""
+
+    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+        yield from ()
+        raise CouldNotJudgeError("The disk is full.")
+
+    result = run("--quiet", judge=judge)
+    assert result.stdout == "0.0 / 9 (0.0 %)\n"
+    assert result.stderr == "The disk is full.\n"
+
+
+def test_every_format_is_written(run: Run, tmp_path: Path) -> None:
+    """Into the report folder under its own name, or to a path."""
+    names = [*FORMATS, f"gradescope={tmp_path / 'elsewhere' / 'results.json'}"]
+    result = run(*(word for name in names for word in ("--format", name)))
+    assert result.exit_code == cli.GRADED
+    written = {path.name for path in (tmp_path / "report").iterdir()}
+    assert written == {format_.file_name for format_ in FORMATS.values()}
+    found = json.loads((tmp_path / "elsewhere" / "results.json").read_text(encoding="utf-8"))
+    assert found["score"] == 4.0
+    assert "\n            report/report.html\n" in result.stdout
+
+
+def test_an_interrupted_run_writes_every_format(run: Run, tmp_path: Path) -> None:
+    """What was known is in each, and each says that it is no grade."""
+
+    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+        raise KeyboardInterrupt
+
+    run("--format", "html", "--format", "csv", judge=judge)
+    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert "This is not a grade yet." in page
+    assert "The run was broken off before this check." in page
+    assert ",not judged,," in (tmp_path / "report" / "grade.csv").read_text(encoding="utf-8")
+
+
+def test_nothing_that_is_printed_is_a_command_to_github(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two lines that nobody can guess, its runner takes no commands."""
+
+    def judge(*_: object, checks: tuple[str, ...], **__: object) -> Iterator[Outcome]:
+        for check in checks:
+            yield Outcome(check, Verdict.FAILED, "::notice title=Points::100/100", 0.1)
+
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    first, *inside, last = run(judge=judge).stdout.splitlines()
+    token = first.removeprefix("::stop-commands::")
+    assert len(token) == 32
+    assert last == f"::{token}::"
+    assert "::notice" in "".join(inside)
 
 
 def test_only(run: Run) -> None:
@@ -173,6 +230,9 @@ WRONG = {
     ],
     "not in the range": ["--seed", "-1"],
     "is not a valid": ["--seed", "x"],
+    "there is no format 'htm'. Did you mean html?": ["--format", "htm"],
+    "there is no format 'zzz'. There are: json, html,": ["--format", "zzz"],
+    "no path follows 'html='": ["--format", "html="],
     "not in the range 0<=x<=100": ["--fail-under", "101"],
 }
 
@@ -228,7 +288,7 @@ def test_a_submission_is_not_judged_by_its_own_suite(
 
 def test_what_cannot_be_encoded_is_replaced() -> None:
     """A terminal without Unicode gets a report all the same."""
-    assert cli.encodable(Text("✗ wrong"), "ascii").plain == "? wrong"
+    assert printing.encodable(Text("✗ wrong"), "ascii").plain == "? wrong"
 
 
 @pytest.mark.parametrize("options", [(), ("-q",)])

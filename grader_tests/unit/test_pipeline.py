@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cs336_grader import pipeline
 from cs336_grader.records import CouldNotJudgeError, Outcome, Progress, Staged, Verdict
+from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.rubric import Assignment, load_assignment
+from grader_tests.unit.readers import READERS
 from grader_tests.unit.submissions import STUBS, write
 from grader_tests.unit.test_rubric import TINY
 
@@ -71,6 +74,36 @@ def test_a_report_is_there_after_every_check(
     assert scores == [1.6, 3.2, 4.0, 4.0, 6.4, 6.7, 7.0, 7.0, 9.0]
     assert (report.score, report.max_score) == (9.0, 9.0)
     assert saved(tmp_path)["score"] == 9.0
+
+
+def test_partial_formats_are_valid_after_every_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killing the grader loses nothing; Gradescope's file has a score only when all is judged."""
+    judging(monkeypatch)
+    destinations = [Destination(FORMATS[name], tmp_path / name) for name in FORMATS]
+    scored: list[bool] = []
+
+    def watch(event: pipeline.Event) -> None:
+        if isinstance(event, Outcome):
+            for name in FORMATS:
+                READERS[name]((tmp_path / name).read_text(encoding="utf-8"))
+            scored.append("score" in json.loads((tmp_path / "gradescope").read_text()))
+
+    pipeline.grade(replace(request(tmp_path), formats=tuple(destinations)), watch)
+    assert scored == [False] * 8 + [True]
+
+
+def test_a_path_that_cannot_be_written_is_known_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after an hour of grading."""
+    given = judging(monkeypatch)
+    (tmp_path / "file").touch()
+    page = Destination(FORMATS["html"], tmp_path / "file" / "report.html")
+    with pytest.raises(OSError, match="file"):
+        pipeline.grade(replace(request(tmp_path), formats=(page,)), ignore)
+    assert not given
 
 
 def test_the_total_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
