@@ -1,4 +1,4 @@
-"""The command line: ``cs336 grade``."""
+"""The command line: ``cs336 grade`` and ``cs336 doctor``."""
 
 import contextlib
 import difflib
@@ -16,15 +16,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from . import pipeline
-from .records import Outcome, Report, Verdict
+from .records import CouldNotJudgeError, Outcome, Report, Verdict
 from .records import Progress as Begun
-from .reports import printing, summary
+from .reports import measurement, printing, summary
 from .reports.formats import FORMATS, Destination
 from .reports.plain_text import plain_line
 from .rubric import RUBRIC, RubricError
 
 GRADED, BELOW_THE_BAR, USAGE, COULD_NOT_JUDGE, INTERRUPTED = 0, 1, 2, 3, 130
 MAX_SEED = 2**63 - 1
+ISOLATION_LEVELS = ("auto", "strict", "none")
 MAX_ERROR = 1_000
 
 EPILOG = f"""\b
@@ -101,6 +102,14 @@ def main() -> None:
     f"are: {', '.join(FORMATS)}.",
 )
 @click.option(
+    "--isolation",
+    type=click.Choice(ISOLATION_LEVELS),
+    default=ISOLATION_LEVELS[0],
+    show_default=True,
+    help="What to close to the submission: what can be closed here; that and refuse where files, "
+    "network or processes stay open; or nothing, for code of your own.",
+)
+@click.option(
     "--fail-under",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
@@ -119,6 +128,7 @@ def grade(
     adapters: PurePosixPath | None,
     report_dir: Path,
     formats: tuple[tuple[str, Path | None], ...],
+    isolation: str,
     fail_under: float | None,
     quiet: bool,
 ) -> None:
@@ -133,6 +143,7 @@ def grade(
         seed=secrets.randbits(32) if seed is None else seed,
         only=only,
         report_folder=report_dir,
+        isolation=isolation,
         formats=tuple(
             Destination(FORMATS[name], path or report_dir / FORMATS[name].file_name)
             for name, path in formats
@@ -157,6 +168,20 @@ def grade(
         saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
     context.exit(exit_code(report, fail_under))
+
+
+@main.command(
+    epilog=f"Exits with {GRADED} where strict isolation is to be had, else with {COULD_NOT_JUDGE}."
+)
+@click.pass_context
+def doctor(context: click.Context) -> None:
+    """Say what can be closed to a submission here, by what, and what is missing."""
+    try:
+        found = pipeline.examine()
+    except CouldNotJudgeError as reason:
+        raise UnjudgedError(str(reason)) from reason
+    click.echo(measurement.render(found))
+    context.exit(GRADED if found.isolation.level == "strict" else COULD_NOT_JUDGE)
 
 
 def graded(request: pipeline.Request, *, quiet: bool) -> Report:

@@ -15,6 +15,7 @@ from .records import (
     CouldNotJudgeError,
     Finding,
     Isolation,
+    Measurement,
     Outcome,
     Progress,
     Report,
@@ -26,10 +27,10 @@ from .records import (
 from .reports.formats import FORMATS, Destination, publish
 from .reports.plain_text import plain_line
 from .rubric import Assignment, load_assignment
-from .trusted import outcomes
+from .trusted import Conditions, closed_here, outcomes
 
-# The student's code runs in a process of its own; what that process may do is not restricted.
-ISOLATION = Isolation("process")
+# Until a worker has tried.
+NOT_MEASURED = Isolation("none")
 MAX_NAME = 200
 MAX_NOTE = 500
 
@@ -71,6 +72,7 @@ class Request:
         formats: in what other formats the report is written, and where to.
         revision: what to read from a git repository; its files as they lie there if None.
         adapters: the file of the submission that holds the adapters; looked for if None.
+        isolation: "auto", "strict" or "none".
     """
 
     submission: Path
@@ -81,6 +83,7 @@ class Request:
     formats: tuple[Destination, ...] = ()
     revision: str | None = None
     adapters: PurePosixPath | None = None
+    isolation: str = "auto"
 
     @property
     def report_file(self) -> Path:
@@ -107,6 +110,7 @@ class Ledger:
         )
         self.notes: tuple[str, ...] = ()
         self.outcomes: dict[str, Outcome] = {}
+        self.isolation = NOT_MEASURED
         self.examination: Examination | None = None
         self.sightings: set[Sighting] = set()
 
@@ -139,7 +143,7 @@ class Ledger:
             schema_version=SCHEMA_VERSION,
             submission=self.submission,
             seed=self.request.seed,
-            isolation=ISOLATION,
+            isolation=self.isolation,
             score=scoring.total(problem.score for problem in problems),
             max_score=scoring.total(problem.max_score for problem in problems),
             problems=problems,
@@ -179,6 +183,9 @@ def grade(request: Request, watch: Watch) -> Report:
     try:
         with contextlib.closing(events(ledger)) as stream:
             for event in stream:
+                if isinstance(event, Measurement):
+                    ledger.isolation = event.isolation
+                    continue
                 if isinstance(event, Sighting):
                     ledger.sightings.add(event)
                     continue
@@ -197,20 +204,35 @@ def grade(request: Request, watch: Watch) -> Report:
     return report
 
 
-def events(ledger: Ledger) -> Generator[Progress | Sighting | Outcome, None, None]:
+def events(ledger: Ledger) -> Generator[Measurement | Progress | Sighting | Outcome, None, None]:
     """Stage the submission, then judge it."""
     request, assignment = ledger.request, ledger.assignment
-    with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as scratch:
+    with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
+        into = Path(run, "staged")
+        into.mkdir()
         staged = stage(
             request.submission,
             assignment.adapter_names,
-            Path(scratch),
+            into,
             package=assignment.rubric.package,
             revision=request.revision,
             adapters=request.adapters,
         )
         ledger.admit(staged)
-        yield from outcomes(staged, assignment, seed=request.seed, checks=ledger.checks)
+        conditions = Conditions(Path(run), request.isolation)
+        yield from outcomes(staged, assignment, conditions, seed=request.seed, checks=ledger.checks)
+
+
+def examine() -> Measurement:
+    """What would be closed to a submission that was graded here and now.
+
+    Raises:
+        CouldNotJudgeError: no worker could be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
+        staged = Path(run, "staged")
+        staged.mkdir()
+        return closed_here(staged, Conditions(Path(run), "auto"))
 
 
 def chosen_problems(assignment: Assignment, only: tuple[str, ...]) -> tuple[str, ...]:

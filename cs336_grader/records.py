@@ -182,6 +182,20 @@ class Isolation:
     barriers: tuple[Barrier, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a worker found closed before any submission was there.
+
+    Attributes:
+        missing: for each layer of isolation, why it is not in force; empty for one that is.
+        mend: one line that would close more; empty where nothing is missing.
+    """
+
+    isolation: Isolation
+    missing: dict[str, str]
+    mend: str
+
+
 class Consequence(StrEnum):
     """What a finding leads to."""
 

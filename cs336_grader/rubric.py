@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+)
 
 from .records import Tier
 
@@ -43,10 +50,29 @@ class Table(BaseModel):
 
 
 class Limits(Table):
-    """How long the trusted side waits."""
+    """How much a submission may use.
+
+    Attributes:
+        check_seconds: how long a check may take.
+        import_seconds: how long importing the submission may take.
+        submission_seconds: how long all checks together may take.
+        cpu_seconds: of the processor, for a check with all its processes, as what follows.
+        memory_megabytes: of memory.
+        processes: how many, threads included.
+        file_megabytes: of one file.
+        scratch_megabytes: of all files together.
+        scratch_files: how many files.
+    """
 
     check_seconds: Positive = 60
     import_seconds: Positive = 120
+    submission_seconds: Positive = 3600
+    cpu_seconds: Positive = 300
+    memory_megabytes: PositiveInt = 4096
+    processes: PositiveInt = 512
+    file_megabytes: PositiveInt = 1024
+    scratch_megabytes: PositiveInt = 1024
+    scratch_files: PositiveInt = 20_000
 
 
 class Scoring(Table):

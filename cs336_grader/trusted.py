@@ -14,16 +14,28 @@ suite, the seed and the reference.
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from .records import CouldNotJudgeError, Outcome, Picture, Progress, Sighting, Staged, Verdict
+from .records import (
+    Barrier,
+    CouldNotJudgeError,
+    Isolation,
+    Measurement,
+    Outcome,
+    Picture,
+    Progress,
+    Sighting,
+    Staged,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     # At run time it would bring what the process that judges has no use for.
@@ -46,29 +58,79 @@ FIXED_ENVIRONMENT = {
 TO_LOAD = ("root", "search_paths", "module", "package", "rules")
 
 
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What workers are run in, and with.
+
+    Attributes:
+        folder: for all files of this run, and for none that outlives it.
+        isolation: "auto", "strict" or "none".
+    """
+
+    folder: Path
+    isolation: str
+
+
 def outcomes(
-    staged: Staged, assignment: "Assignment", *, seed: int, checks: tuple[str, ...]
-) -> Iterator[Progress | Sighting | Outcome]:
+    staged: Staged,
+    assignment: "Assignment",
+    conditions: Conditions,
+    *,
+    seed: int,
+    checks: tuple[str, ...],
+) -> Iterator[Measurement | Progress | Sighting | Outcome]:
     """Run checks on a staged submission in a process of their own.
 
     Raises:
         CouldNotJudgeError: that process could not do its work.
     """
-    limits = assignment.rubric.limits
     before = {
+        "run": str(conditions.folder),
+        "isolation": conditions.isolation,
+        "limits": assignment.rubric.limits.model_dump(),
         "root": str(staged.root),
         "search_paths": list(staged.search_paths),
         "module": staged.module,
         "package": assignment.rubric.package,
         "rules": assignment.rubric.watched(),
-        "import_seconds": limits.import_seconds,
-        "check_seconds": limits.check_seconds,
     }
     after = {
         "folder": str(assignment.folder.resolve()),
         "seed": seed,
         "checks": {name: assignment.checks[name].file for name in checks},
     }
+    yield from said(before, after)
+
+
+def closed_here(staged: Path, conditions: Conditions) -> Measurement:
+    """What would be closed to a submission in a folder that was graded here and now.
+
+    Raises:
+        CouldNotJudgeError: no worker could be started.
+    """
+    before = {
+        "run": str(conditions.folder),
+        "isolation": conditions.isolation,
+        "limits": {},
+        "root": str(staged),
+        "package": "",
+    }
+    with contextlib.closing(said(before, None)) as events:
+        for event in events:
+            if isinstance(event, Measurement):
+                return event
+    raise CouldNotJudgeError("nothing was found out")
+
+
+def said(
+    before: dict[str, Any], after: dict[str, Any] | None
+) -> Generator[Measurement | Progress | Sighting | Outcome, None, None]:
+    """Start the process and pass on what it says.
+
+    Args:
+        before: what it is told at first.
+        after: what it is told when it is ready; if nothing, it ends then.
+    """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
         process = start(complaints)
         try:
@@ -84,8 +146,8 @@ def outcomes(
 
 
 def talk(
-    process: subprocess.Popen[str], before: dict[str, Any], after: dict[str, Any]
-) -> Iterator[Progress | Sighting | Outcome]:
+    process: subprocess.Popen[str], before: dict[str, Any], after: dict[str, Any] | None
+) -> Iterator[Measurement | Progress | Sighting | Outcome]:
     """Tell the process what to do and pass on what it says.
 
     Raises:
@@ -99,7 +161,13 @@ def talk(
     while True:
         event = json.loads(process.stdout.readline())
         if event["event"] == "ready":
+            if after is None:
+                return
             write_line(process.stdin, after)
+        elif event["event"] == "isolation":
+            barriers = tuple(Barrier(**barrier) for barrier in event["barriers"])
+            isolation = Isolation(event["level"], barriers)
+            yield Measurement(isolation, event["missing"], event["mend"])
         elif event["event"] == "progress":
             yield Progress(event["check"])
         elif event["event"] == "sighting":
@@ -168,13 +236,18 @@ def main() -> None:
     def tell(event: str, **content: object) -> None:
         write_line(events, {"event": event, **content})
 
-    with (
-        contextlib.suppress(KeyboardInterrupt),
-        tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as files,
-        tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as scratch,
-    ):
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = files
-        judge(json.loads(sys.stdin.readline()), Path(scratch), tell)
+    before = json.loads(sys.stdin.readline())
+    run = Path(before["run"])
+    files, scratch = run / "files", run / "scratch"
+    for folder in (files, scratch):
+        folder.mkdir()
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(files)
+    outside = os.getppid()
+    with contextlib.suppress(KeyboardInterrupt):
+        judge(before, scratch, tell)
+    if os.getppid() != outside:
+        # Who made the folder is gone and will not remove it.
+        shutil.rmtree(run, ignore_errors=True)
 
 
 def stop(*_: object) -> None:
@@ -190,23 +263,30 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
 
     running.die_with_parent(signal.SIGTERM)
     running.warm_up()
+    limits = running.Limits(**before["limits"])
+    setting = running.Setting(
+        Path(before["root"]),
+        scratch,
+        hidden=(__package__, before["package"], "tests"),
+        isolated=before["isolation"] != "none",
+        limits=limits,
+    )
     try:
-        warm = running.fork_warm_worker(scratch)
+        with contextlib.closing(running.fork_warm_worker(setting)) as warm:
+            found = running.measure(warm, limits.memory_megabytes)
+            tell("isolation", **asdict(found.isolation()), missing=found.missing, mend=found.mend())
+            if before["isolation"] == "strict" and (reason := found.not_strict()):
+                tell("fault", reason=reason)
+                return
+            tell("ready")
+            after = json.loads(sys.stdin.readline())
+            load = {name: before[name] for name in TO_LOAD}
+            submission = running.RunningSubmission(warm, load, limits)
+            with contextlib.closing(submission):
+                judge_submission(submission, after, tell)
     except running.CouldNotRunError as error:
         tell("fault", reason=str(error))
         return
-    with contextlib.closing(warm):
-        tell("ready")
-        after = json.loads(sys.stdin.readline())
-        submission = running.RunningSubmission(
-            warm,
-            scratch,
-            {name: before[name] for name in TO_LOAD},
-            import_seconds=before["import_seconds"],
-            check_seconds=before["check_seconds"],
-        )
-        with contextlib.closing(submission):
-            judge_submission(submission, after, tell)
     tell("done")
 
 

@@ -1,8 +1,11 @@
 """Runs a submission's adapters in worker processes, as if they were functions of this one."""
 
+from cs336_grader.worker.isolation.limits import Limits as Limits
 from cs336_grader.worker.process import die_with_parent as die_with_parent
+from cs336_grader.worker.process import warm_up as warm_up
 
 from .faults import CouldNotRunError as CouldNotRunError
+from .measuring import measure as measure
 from .submission import RunningSubmission as RunningSubmission
+from .warm import Setting as Setting
 from .warm import fork_warm_worker as fork_warm_worker
-from .warm import warm_up as warm_up

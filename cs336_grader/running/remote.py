@@ -31,10 +31,9 @@ class Caller(Protocol):
 class RemoteAdapters:
     """The submission's adapters: every attribute is a function that runs in the worker."""
 
-    def __init__(self, caller: Caller, worker_pid: int, parent_pid: int) -> None:
+    def __init__(self, caller: Caller, process: psutil.Process) -> None:
         self._caller = caller
-        self._worker_pid = worker_pid
-        self._parent_pid = parent_pid
+        self._process = process
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """The adapter of a name; whether there is one shows when it is called."""
@@ -45,13 +44,10 @@ class RemoteAdapters:
         """The process that runs the adapters.
 
         Raises:
-            WorkerLostError: the process that was named is not where it should be.
+            WorkerLostError: it has ended.
         """
-        try:
-            if psutil.Process(self._worker_pid).ppid() == self._parent_pid:
-                return self._worker_pid
-        except psutil.NoSuchProcess:
-            pass
+        if self._process.is_running():
+            return self._process.pid
         raise WorkerLostError("the process that runs the adapters cannot be found")
 
 

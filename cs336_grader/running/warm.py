@@ -1,43 +1,49 @@
 """Worker processes: the warm one that has imported torch, and those forked from it."""
 
-import gc
 import os
 import socket
-import threading
+import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
-import torch
 
 from cs336_grader.worker.channel import Channel, Message, WireError
-from cs336_grader.worker.process import become_worker
+from cs336_grader.worker.isolation.limits import Limits
+from cs336_grader.worker.process import HELLO, become_worker
 
 from .faults import CouldNotRunError, WorkerLostError
 
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
+CREDENTIALS_BYTES = 12
 
 
-def warm_up() -> None:
-    """Import now, once, what every worker would otherwise import for itself."""
-    torch.set_num_threads(1)
-    parameter = torch.nn.Parameter(torch.zeros(1))
-    parameter.grad = torch.zeros(1)
-    torch.optim.AdamW([parameter]).step()
-    # What has been imported stays: looking through it for garbage takes a tenth of a second.
-    gc.freeze()
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What workers are shown and allowed.
+
+    Attributes:
+        staged: the submission's folder.
+        scratch: the folder that workers may write to.
+        hidden: installed packages that they must not find.
+        isolated: whether anything is closed to them.
+        limits: how much they may use.
+    """
+
+    staged: Path
+    scratch: Path
+    hidden: tuple[str, ...] = ()
+    isolated: bool = True
+    limits: Limits = Limits()  # noqa: RUF009 (it cannot be changed)
 
 
-def fork_warm_worker(scratch: Path) -> "WarmWorker":
+def fork_warm_worker(setting: Setting) -> "WarmWorker":
     """Fork this process as it is now; what it learns later stays out of reach of workers.
 
     No operation may have run on more than one thread before.
-
-    Args:
-        scratch: the folder that workers may write to.
 
     Raises:
         CouldNotRunError: the system refused.
@@ -49,9 +55,11 @@ def fork_warm_worker(scratch: Path) -> "WarmWorker":
         raise CouldNotRunError(f"no process could be started: {error.strerror}") from error
     if pid == 0:
         ours.close()
-        become_worker(theirs, scratch)
+        become_worker(theirs)
     theirs.close()
-    return WarmWorker(Worker(Channel(ours), pid))
+    warm = WarmWorker(Worker(Channel(ours), pid))
+    warm.prepare(setting)
+    return warm
 
 
 class Worker:
@@ -59,12 +67,20 @@ class Worker:
 
     Attributes:
         channel: leads to it.
-        pid: its process id, as the worker it was forked from says.
+        process: the process itself.
+
+    Raises:
+        psutil.NoSuchProcess: it has ended already.
     """
 
     def __init__(self, channel: Channel, pid: int) -> None:
         self.channel = channel
-        self.pid = pid
+        self.process = psutil.Process(pid)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
 
     def ask(self, message: Message) -> Message:
         """Send a message that carries no buffers, and return the answer.
@@ -80,31 +96,29 @@ class Worker:
         except WireError as error:
             raise WorkerLostError(f"the process answered with {error}") from error
 
-    def fork(self, entropy: int, scratch: Path) -> "Worker":
+    def fork(self, entropy: int) -> "Worker":
         """Fork the worker.
 
         Args:
             entropy: where the new worker's global random generators start from.
-            scratch: its working directory, and where its temporary files go.
 
         Raises:
             WorkerLostError: the worker did not.
         """
         ours, theirs = socket.socketpair()
         with theirs:
+            ask_for_credentials(ours)
             try:
-                message = {"op": "fork", "entropy": entropy, "scratch": str(scratch)}
-                self.channel.send(message)
+                self.channel.send({"op": "fork", "entropy": entropy})
                 socket.send_fds(self.channel.connection, [b"f"], [theirs.fileno()])
-                answer, _ = self.channel.receive()
-            except (EOFError, OSError, WireError) as error:
+            except OSError as error:
                 ours.close()
                 raise WorkerLostError("the process did not fork") from error
-        pid = answer.get("pid")
-        if type(pid) is not int:
+        try:
+            return Worker(Channel(ours), greeting(ours))
+        except (EOFError, OSError, psutil.NoSuchProcess) as error:
             ours.close()
-            raise WorkerLostError("the process did not fork")
-        return Worker(Channel(ours), pid)
+            raise WorkerLostError("the process did not fork") from error
 
     def hang_up(self) -> None:
         """End whatever waits for an answer, even if other processes hold the connection too."""
@@ -120,18 +134,48 @@ class WarmWorker:
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
-        self.process = psutil.Process(worker.pid)
+        self.process = worker.process
 
-    def fork(self, scratch: Path) -> Worker:
-        """A new worker whose working directory is the scratch folder.
+    def prepare(self, setting: Setting) -> None:
+        """Tell it, before anything else, what workers are shown and allowed.
+
+        Raises:
+            CouldNotRunError: it has ended.
+        """
+        message: Message = {
+            "op": "prepare",
+            "staged": os.path.realpath(setting.staged),
+            "scratch": os.path.realpath(setting.scratch),
+            "hidden": list(setting.hidden),
+            "isolated": setting.isolated,
+            "limits": asdict(setting.limits),
+        }
+        try:
+            self.worker.ask(message)
+        except WorkerLostError as error:
+            raise CouldNotRunError("the first worker process has ended") from error
+
+    def fork(self) -> Worker:
+        """A new worker, in which a submission may be imported.
 
         Raises:
             CouldNotRunError: it could not be started.
         """
         try:
-            return self.worker.fork(0, scratch)
+            return self.worker.fork(0)
         except WorkerLostError as error:
             raise CouldNotRunError("no worker process could be started") from error
+
+    def clean(self, keep: Worker | None = None) -> None:
+        """Remove the files that workers have left, but for those of the one to keep.
+
+        Raises:
+            CouldNotRunError: the warm worker has ended.
+        """
+        try:
+            self.worker.ask({"op": "clean", "keep_imported": keep is not None})
+        except WorkerLostError as error:
+            raise CouldNotRunError("the first worker process has ended") from error
 
     def sweep(self, keep: Worker | None = None) -> None:
         """Kill every descendant but the one to keep, until none is left."""
@@ -141,11 +185,12 @@ class WarmWorker:
                     process.kill()
             time.sleep(0.001)
 
-    def descendants(self, keep: Worker | None) -> list[psutil.Process]:
+    def descendants(self, keep: Worker | None = None) -> list[psutil.Process]:
         """The running processes that descend from this one, without the one to keep."""
+        kept = set() if keep is None else lineage(keep)
         running: list[psutil.Process] = []
         for pid in pids_below(self.process):
-            if keep is None or pid != keep.pid:
+            if pid not in kept:
                 with suppress(psutil.NoSuchProcess):
                     process = psutil.Process(pid)
                     if process.status() != psutil.STATUS_ZOMBIE:
@@ -155,6 +200,8 @@ class WarmWorker:
     def close(self) -> None:
         """Kill every process that descends from it, and let it end."""
         self.sweep()
+        with suppress(CouldNotRunError):
+            self.clean()
         self.worker.channel.close()
         try:
             self.process.wait(timeout=END_SECONDS)
@@ -162,29 +209,37 @@ class WarmWorker:
             self.process.kill()
             self.process.wait()
 
-    @contextmanager
-    def deadline(
-        self, seconds: float, worker: Worker, keep: Worker | None = None
-    ) -> Iterator[threading.Event]:
-        """Sweep and hang up on a worker if the block takes longer.
 
-        Yields:
-            What tells whether it did.
-        """
-        passed = threading.Event()
+def ask_for_credentials(connection: socket.socket) -> None:
+    """Have the system say who sends what comes from now on, where it can do that."""
+    if hasattr(socket, "SO_PASSCRED"):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
-        def end() -> None:
-            passed.set()
-            self.sweep(keep)
-            worker.hang_up()
 
-        timer = threading.Timer(seconds, end)
-        timer.start()
-        try:
-            yield passed
-        finally:
-            timer.cancel()
-            timer.join()
+def greeting(connection: socket.socket) -> int:
+    """The process id of a new worker, in the words of the system where it can tell.
+
+    The worker itself knows another number where it lives in a namespace of its own.
+
+    Raises:
+        EOFError: nothing has come.
+    """
+    said, attached, _, _ = connection.recvmsg(HELLO.size, socket.CMSG_SPACE(CREDENTIALS_BYTES))
+    if len(said) != HELLO.size:
+        raise EOFError("the other side is gone")
+    for level, kind, data in attached:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+            return int(struct.unpack("3i", data)[0])
+    return int(HELLO.unpack(said)[0])
+
+
+def lineage(worker: Worker) -> set[int]:
+    """The ids of a worker and of its parent, without which it would end."""
+    try:
+        return {worker.pid, worker.process.ppid()}
+    except psutil.NoSuchProcess:
+        return set()
 
 
 def pids_below(process: psutil.Process) -> list[int]:

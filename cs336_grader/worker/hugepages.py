@@ -20,7 +20,12 @@ def collect_memory() -> None:
         return
     libc = ctypes.CDLL(None)
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    except OSError:
+        # Not to be seen where it runs: then forks are as expensive as they are.
+        return
+    for line in maps.splitlines():
         addresses, permissions, _offset, _device, _inode, *name = line.split(maxsplit=5)
         if permissions == "rw-p" and name in ([], ["[heap]"]):
             start, end = (int(address, 16) for address in addresses.split("-"))

@@ -4,13 +4,13 @@ A warm worker has imported torch and nothing of a submission. It forks the worke
 submission, which in turn forks one worker a check. All of them run this one loop.
 """
 
-import ctypes
 import gc
 import importlib
 import os
 import random
 import signal
 import socket
+import struct
 import sys
 import tempfile
 import warnings
@@ -24,19 +24,33 @@ import torch
 from .channel import Channel, Message
 from .exceptions import Origin, describe
 from .hugepages import collect_memory
+from .isolation.attempts import Canaries
+from .isolation.door import Door
+from .isolation.limits import Limits
+from .isolation.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
+from .isolation.view import View
 from .session import Session
 from .tracing import Tracer
 
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
+# What a new worker says first: its process id, as far as it knows it.
+HELLO = struct.Struct(">I")
 
 
-def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
+def warm_up() -> None:
+    """Import now, once, what every worker would otherwise import for itself."""
+    torch.set_num_threads(1)
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    parameter.grad = torch.zeros(1)
+    torch.optim.AdamW([parameter]).step()
+    # What has been imported stays: looking through it for garbage takes a tenth of a second.
+    gc.freeze()
+
+
+def become_worker(connection: socket.socket) -> NoReturn:
     """Turn this freshly forked process into a warm worker.
 
     Args:
         connection: leads to the trusted process.
-        scratch: the one folder that is meant to be written to.
     """
     try:
         os.setsid()
@@ -46,7 +60,6 @@ def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
         restore_defaults()
         forget_main()
         forget_grader()
-        move_to(str(scratch))
         close_other_files(connection.fileno())
         serve(Channel(connection))
     finally:
@@ -54,7 +67,10 @@ def become_worker(connection: socket.socket, scratch: Path) -> NoReturn:
 
 
 def serve(channel: Channel) -> None:
-    """Answer messages until the other side is gone."""
+    """Answer messages until the other side is gone; the first says how to be isolated."""
+    door = door_of(channel.receive()[0])
+    door.prepare()
+    channel.send({"op": "prepared"})
     adapters: ModuleType | None = None
     origin: Origin | None = None
     tracer: Tracer | None = None
@@ -72,7 +88,7 @@ def serve(channel: Channel) -> None:
                 gc.freeze()
                 collect_memory()
                 collected = True
-            connection = fork(channel, message)
+            connection = fork(channel, message, door)
             if connection is not None:
                 channel = Channel(connection)
                 session = Session(channel, adapters, origin, tracer)
@@ -89,26 +105,55 @@ def serve(channel: Channel) -> None:
             except BaseException as error:
                 channel.send(describe(error, origin))
             session = Session(channel, adapters, origin, tracer)
+        elif message["op"] == "clean":
+            door.clean(keep_imported=message["keep_imported"])
+            channel.send({"op": "cleaned"})
+        elif message["op"] == "attempt":
+            ways = Canaries(**message["canaries"]).open_ways()
+            channel.send({"op": "attempted", "open": ways, "missing": door.missing})
         else:
             session.answer(message, buffers)
 
 
-def fork(channel: Channel, message: Message) -> socket.socket | None:
-    """Fork: the child gets its own connection, the parent None."""
+def door_of(message: Message) -> Door:
+    """The door that a message describes."""
+    limits = Limits(**message["limits"])
+    shown = View(
+        staged=message["staged"],
+        scratch=message["scratch"],
+        hidden=tuple(message["hidden"]),
+        scratch_megabytes=limits.scratch_megabytes,
+        scratch_files=limits.scratch_files,
+    )
+    return Door(shown, limits, wanted=message["isolated"])
+
+
+def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None:
+    """Fork: the child gets its own connection, the parent None.
+
+    The first child is the one that will import the submission, its children are for one check each.
+    """
     _, descriptors, _, _ = socket.recv_fds(channel.connection, 1, 1)
     connection = socket.socket(fileno=descriptors[0])
-    pid = os.fork()
-    if pid:
+    if os.fork():
         connection.close()
         reap()
-        channel.send({"op": "forked", "pid": pid})
         return None
     # A pool of threads does not survive a fork: nothing may run before this.
     torch.set_num_threads(1)
     die_with_parent()
     channel.close()
-    move_to(message["scratch"])
+    if door.closed:
+        scratch = door.narrow()
+    else:
+        door.pass_gate()
+        door.close()
+        # Once more: this is forgotten by a process that changes its user.
+        die_with_parent()
+        scratch = door.imported
+    move_to(scratch)
     seed_generators(message["entropy"])
+    connection.sendall(HELLO.pack(os.getpid()))
     return connection
 
 
@@ -116,6 +161,7 @@ def move_to(scratch: str) -> None:
     """Work in a folder, and put temporary files and what belongs to a home there too."""
     os.chdir(scratch)
     tempfile.tempdir = os.environ["TMPDIR"] = os.environ["HOME"] = scratch
+    os.environ["USER"] = "worker"
 
 
 def load(root: Path, search_paths: list[str], module: str) -> ModuleType:
@@ -188,9 +234,3 @@ def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
 def adopt_orphans() -> None:
     """Become the parent of descendants whose own parent ended, where the system can do that."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-
-
-def prctl(option: int, value: int) -> None:
-    """Linux's prctl; elsewhere nothing."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

@@ -335,11 +335,13 @@ def test_no_new_options() -> None:
         for name, command in cli.main.commands.items()
     }
     assert commands == {
+        "doctor": [],
         "grade": [
             "--adapters",
             "--assignment",
             "--fail-under",
             "--format",
+            "--isolation",
             "--only",
             "--quiet",
             "--report-dir",
@@ -347,6 +349,6 @@ def test_no_new_options() -> None:
             "--seed",
             "-q",
             "path",
-        ]
+        ],
     }
     assert isinstance(cli.main, click.Group)

@@ -11,6 +11,7 @@ from cs336_grader import pipeline
 from cs336_grader.records import CouldNotJudgeError, Outcome, Progress, Staged, Verdict
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.rubric import Assignment, load_assignment
+from cs336_grader.trusted import Conditions
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.submissions import STUBS, write
 from grader_tests.unit.test_rubric import TINY
@@ -30,7 +31,12 @@ def judging(
     given: list[Staged] = []
 
     def outcomes(
-        staged: Staged, assignment: Assignment, *, seed: int, checks: tuple[str, ...]
+        staged: Staged,
+        assignment: Assignment,
+        _conditions: Conditions,
+        *,
+        seed: int,
+        checks: tuple[str, ...],
     ) -> Iterator[Progress | Outcome]:
         assert assignment.folder == TINY
         assert seed == 7

@@ -1,0 +1,126 @@
+"""Finds out what is closed to workers, by having one of them try."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cs336_grader.records import Barrier, Isolation
+from cs336_grader.worker.isolation.attempts import Canaries
+from cs336_grader.worker.isolation.door import CLOSES, NAMESPACES
+from cs336_grader.worker.isolation.namespaces import how_to_allow
+
+from .faults import CouldNotRunError, WorkerLostError
+from .warm import WarmWorker
+
+RESOURCES = ("file system", "network", "processes", "signals", "memory")
+NEEDED = RESOURCES[:3]
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a worker found.
+
+    Attributes:
+        open_ways: what it could do, for each resource.
+        missing: why each layer is not in force; empty for one that is.
+    """
+
+    open_ways: Mapping[str, Sequence[str]]
+    missing: Mapping[str, str]
+
+    def isolation(self) -> Isolation:
+        """The record of it."""
+        barriers = tuple(map(self.barrier, RESOURCES))
+        closed = {barrier.resource for barrier in barriers if barrier.closed}
+        level = "strict" if closed.issuperset(NEEDED) else "partial" if closed else "none"
+        return Isolation(level, barriers)
+
+    def barrier(self, resource: str) -> Barrier:
+        """Whether a resource is closed, and by what, or why not."""
+        ways = self.open_ways.get(resource, ["not tried"])
+        layers = [layer for layer, closes in CLOSES.items() if resource in closes]
+        if not ways:
+            closing = [layer for layer in layers if not self.missing[layer]]
+            return Barrier(resource, closed=True, by=", ".join(closing) or "the system")
+        lacking = [f"{layer} ({why})" for layer in layers if (why := self.missing[layer])]
+        text = ", ".join(ways)
+        return Barrier(resource, closed=False, by="; missing: ".join([text, *lacking[:1]]))
+
+    def not_strict(self) -> str:
+        """Why strict isolation cannot be had; empty where it can."""
+        opened = [b for b in self.isolation().barriers if b.resource in NEEDED and not b.closed]
+        if not opened:
+            return ""
+        told = "; ".join(f"{barrier.resource}: {barrier.by}" for barrier in opened)
+        advice = f" This would help: {self.mend()}" if self.mend() else ""
+        return f"strict isolation was asked for and cannot be had ({told}).{advice}"
+
+    def mend(self) -> str:
+        """One line that would close more; empty where nothing is missing."""
+        return how_to_allow() if self.missing[NAMESPACES] else ""
+
+
+def measure(warm: WarmWorker, memory_megabytes: int) -> Measured:
+    """Fork a worker as for a submission, have it try, and end it.
+
+    Raises:
+        CouldNotRunError: it ended before it had answered.
+    """
+    with canaries(2 * memory_megabytes * MEBIBYTE) as found:
+        worker = warm.fork()
+        try:
+            answer = worker.ask({"op": "attempt", "canaries": asdict(found)})
+        except WorkerLostError as error:
+            raise CouldNotRunError("the worker that tries what is closed has ended") from error
+        finally:
+            worker.channel.close()
+            warm.sweep()
+            warm.clean()
+    return Measured(answer["open"], answer["missing"])
+
+
+@contextlib.contextmanager
+def canaries(memory_bytes: int) -> Iterator[Canaries]:
+    """What lies outside for a worker to reach, as open to everybody as it can be."""
+    folder = Path(tempfile.mkdtemp(prefix="cs336-canary-"))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder.chmod(0o777)
+        for name in ("canary", "canary.removable"):
+            (folder / name).write_text("canary", encoding="ascii")
+            (folder / name).chmod(0o666)
+        abstract = f"cs336-canary-{secrets.token_hex(8)}"
+        path = str(folder / "socket")
+        tcp = stack.enter_context(listener(socket.AF_INET, ("127.0.0.1", 0)))
+        udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        if os.name == "posix":
+            stack.enter_context(listener(socket.AF_UNIX, path))
+            os.chmod(path, 0o777)  # noqa: S103 (as open as can be)
+            with contextlib.suppress(OSError):
+                stack.enter_context(listener(socket.AF_UNIX, f"\0{abstract}"))
+        yield Canaries(
+            file=str(folder / "canary"),
+            tcp_port=tcp.getsockname()[1],
+            udp_port=udp.getsockname()[1],
+            abstract_socket=abstract,
+            socket=path,
+            pid=os.getpid(),
+            memory_bytes=memory_bytes,
+        )
+
+
+def listener(family: int, address: Any) -> socket.socket:
+    """A socket that is listened at."""
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.bind(address)
+    listening.listen()
+    return listening

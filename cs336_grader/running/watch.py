@@ -1,0 +1,115 @@
+"""Ends what a check does when it takes more than it may, seen from outside."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from cs336_grader.worker.isolation.limits import Limits
+
+from .warm import WarmWorker, Worker
+
+MEBIBYTE = 2**20
+# Most checks are over before the first look, and pay nothing.
+FIRST_LOOK_SECONDS = 0.2
+LOOK_SECONDS = 0.1
+# Of the time, at most one part in this many is spent looking.
+LOOK_SHARE = 5
+
+
+class Breach:
+    """Why something was ended.
+
+    Attributes:
+        reason: in words; empty while nothing was.
+    """
+
+    reason = ""
+
+
+class Watch:
+    """Looks after workers while something is asked of them.
+
+    Args:
+        warm: the worker they descend from.
+        limits: what they may use.
+    """
+
+    def __init__(self, warm: WarmWorker, limits: Limits) -> None:
+        self.warm = warm
+        self.limits = limits
+
+    @contextmanager
+    def guard(self, seconds: float, worker: Worker, keep: Worker | None = None) -> Iterator[Breach]:
+        """End a worker and all others if the block takes longer, or they take more than allowed.
+
+        Args:
+            seconds: how long it may take.
+            worker: the one that is asked.
+            keep: one that is not ended, and whose use does not count.
+
+        Yields:
+            What tells whether they were ended, and why.
+        """
+        breach = Breach()
+        over = threading.Event()
+
+        def look_after() -> None:
+            breach.reason = self.first_breach(seconds, over, keep)
+            if breach.reason:
+                self.warm.sweep(keep)
+                worker.hang_up()
+
+        looking = threading.Thread(target=look_after, daemon=True)
+        looking.start()
+        try:
+            yield breach
+        finally:
+            over.set()
+            looking.join()
+
+    def first_breach(self, seconds: float, over: threading.Event, keep: Worker | None) -> str:
+        """Wait until something is over; say what went beyond its limit before, if anything did."""
+        end = time.monotonic() + seconds
+        pause = FIRST_LOOK_SECONDS
+        while not over.wait(min(pause, max(0.0, end - time.monotonic()))):
+            begun = time.monotonic()
+            if begun >= end:
+                return f"there was no answer within {seconds:g} seconds"
+            if reason := self.breach(self.warm.descendants(keep)):
+                return reason
+            pause = max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - begun))
+        return ""
+
+    def breach(self, processes: list[psutil.Process]) -> str:
+        """What processes use beyond their limits, in words; empty if nothing."""
+        limits = self.limits
+        cpu_seconds, resident, threads = 0.0, 0, 0
+        for process in processes:
+            with suppress(psutil.Error), process.oneshot():
+                cpu_seconds += sum(process.cpu_times()[:4])
+                resident += process.memory_info().rss
+                threads += process.num_threads()
+        if cpu_seconds > limits.cpu_seconds:
+            return f"it used more than {limits.cpu_seconds:g} seconds of processor time"
+        if threads > limits.processes:
+            return f"it started more than {limits.processes} processes and threads"
+        # What processes share is in each one's count: looked at only where it could matter.
+        allowed = limits.memory_megabytes * MEBIBYTE
+        if resident > allowed and sum(map(proportional, processes)) > allowed:
+            return f"it used more than {limits.memory_megabytes} MB of memory"
+        return ""
+
+
+def proportional(process: psutil.Process) -> int:
+    """The memory of a process in bytes, where what is shared is divided among those who share."""
+    try:
+        for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+        return int(process.memory_info().rss)
+    except (OSError, psutil.Error):
+        return 0

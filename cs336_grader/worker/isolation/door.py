@@ -1,0 +1,224 @@
+"""Puts the layers together: which are used, in which process, and in which order.
+
+    warm worker        namespaces, view                         `prepare`, before any submission
+      └─ gate          a namespace of processes                 `pass_gate`
+           └─ import   user, capabilities, Landlock, seccomp    `close`, before the import
+                └─ check   its own folder alone                 `narrow`
+
+A layer that cannot be had is left out, and why is kept. None of them is proof that something is
+closed: `attempts` finds that out.
+"""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection
+from contextlib import suppress
+
+from . import landlock, limits, namespaces, privileges, seccomp, view
+from .syscalls import CLONE_NEWPID, unshare
+
+IMPORTED = "imported"
+NAMESPACES, VIEW, PROCESSES = "namespaces", "own root", "own processes"
+USER, CAPABILITIES, LANDLOCK, SECCOMP = "another user", "no capabilities", "Landlock", "seccomp"
+RESOURCE_LIMITS = "resource limits"
+# What each layer is there to close, and the layers in the order in which they are told.
+CLOSES: dict[str, tuple[str, ...]] = {
+    NAMESPACES: ("network",),
+    VIEW: ("file system", "network"),
+    PROCESSES: ("processes", "signals"),
+    USER: ("processes", "signals"),
+    CAPABILITIES: (),
+    LANDLOCK: ("file system", "network", "processes", "signals"),
+    SECCOMP: ("network", "processes"),
+    RESOURCE_LIMITS: ("memory",),
+}
+
+
+class Door:
+    """What stands between a submission and everything else.
+
+    Attributes:
+        missing: why each layer is not in force; empty for one that is.
+        closed: whether this is a process that a submission may be imported in.
+    """
+
+    def __init__(self, shown: view.View, allowed: limits.Limits, *, wanted: bool) -> None:
+        self.view = shown
+        self.limits = allowed
+        self.missing = dict.fromkeys(CLOSES, "" if wanted else "not asked for")
+        self.user = privileges.worker_user() if wanted else os.geteuid()
+        self.others = 0
+        self.closed = False
+
+    def prepare(self) -> None:
+        """Leave the namespaces and the root that are shared with others, as far as possible."""
+        if self.user != os.geteuid():
+            self.admit_user()
+        self.missing.update(self.trial())
+        if self.missing[USER]:
+            self.user = os.geteuid()
+        os.chown(self.view.scratch, self.user, -1)
+        if self.user == os.geteuid() and self.missing[NAMESPACES]:
+            self.others = limits.processes_of(self.user)
+        self.attempt(NAMESPACES, namespaces.leave_shared_namespaces)
+        self.attempt(VIEW, lambda: view.enter(self.view, self.user))
+        os.chdir(self.view.scratch)
+
+    def trial(self) -> dict[str, str]:
+        """Why layers cannot be had: found out by a process that is thrown away.
+
+        Half a layer would be worse than none, and half of one cannot be taken back.
+        """
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            with suppress(BaseException):
+                os.close(reader)
+                os.write(writer, json.dumps(self.tried()).encode())
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as answers:
+            answer = answers.read()
+        os.waitpid(pid, 0)
+        return dict(json.loads(answer)) if answer else dict.fromkeys(CLOSES, "its trial failed")
+
+    def tried(self) -> dict[str, str]:
+        """Why layers cannot be had, after an attempt at each in this process."""
+        self.attempt(NAMESPACES, namespaces.leave_shared_namespaces)
+        if self.missing[NAMESPACES]:
+            self.missing[VIEW] = self.missing[PROCESSES] = self.missing[NAMESPACES]
+        self.attempt(VIEW, lambda: view.enter(self.view, self.user))
+        self.attempt(USER, self.live_as_user)
+        return self.missing
+
+    def live_as_user(self) -> None:
+        """Become the worker's user, and see whether Python still finds its own files."""
+        if self.user == os.geteuid():
+            raise OSError("only root can become another user")
+        needed = [path for path in [*view.interpreter(), self.view.staged] if os.path.exists(path)]
+        privileges.become(self.user)
+        for path in needed:
+            if not os.access(path, os.R_OK):
+                raise OSError(f"Python's own files are closed to other users: {path}")
+
+    def admit_user(self) -> None:
+        """Let the worker's user read the submission, where only this user can so far."""
+        above = os.path.dirname(self.view.staged)
+        if not os.stat(above).st_mode & stat.S_IRWXO:
+            share(above, self.user)
+        for folder, _, files in os.walk(self.view.staged):
+            for path in (folder, *(os.path.join(folder, name) for name in files)):
+                share(path, self.user)
+
+    def attempt(self, layer: str, apply: Callable[[], None]) -> None:
+        """Use a layer, unless it is known to be missing; if it fails, note why."""
+        if not self.missing[layer]:
+            try:
+                apply()
+            except OSError as error:
+                self.missing[layer] = error.strerror or str(error)
+
+    def pass_gate(self) -> None:
+        """Go on in a new process whose descendants are all there is to see.
+
+        This one stays behind and ends when that one does, and takes all of them along.
+        """
+        self.attempt(PROCESSES, lambda: unshare(CLONE_NEWPID))
+        if self.missing[PROCESSES]:
+            return
+        pid = os.fork()
+        if pid:
+            os.closerange(0, os.sysconf("SC_OPEN_MAX"))
+            os.waitpid(pid, 0)
+            os._exit(0)
+
+    def close(self) -> None:
+        """Give up all that importing a submission does not need."""
+        own_processes = False
+        if not self.missing[PROCESSES]:
+            self.attempt(PROCESSES, view.own_processes)
+            own_processes = not self.missing[PROCESSES]
+        self.attempt(RESOURCE_LIMITS, lambda: limits.apply(self.limits, others=self.others))
+        self.attempt(CAPABILITIES, privileges.drop_bounding_capabilities)
+        self.attempt(USER, lambda: privileges.become(self.user))
+        self.attempt(CAPABILITIES, privileges.drop_capabilities)
+        os.makedirs(self.imported, exist_ok=True)
+        if not self.missing[LANDLOCK] or not self.missing[SECCOMP]:
+            privileges.no_new_privileges()
+        self.attempt(LANDLOCK, lambda: self.restrict_files(own_processes=own_processes))
+        self.attempt(SECCOMP, seccomp.install)
+        self.closed = True
+
+    @property
+    def imported(self) -> str:
+        """The folder of the process that imports the submission."""
+        return os.path.join(self.view.scratch, IMPORTED)
+
+    def restrict_files(self, *, own_processes: bool) -> None:
+        """Let what the view shows be opened, and nothing else."""
+        if not landlock.version():
+            raise OSError("the system has none")
+        if self.missing[VIEW]:
+            masked = self.view.masked()
+            readable = [
+                part for tree in self.view.trees() for part in landlock.without(tree, masked)
+            ]
+            processes = ["/proc"] if own_processes else [*view.MACHINE, "/proc/self"]
+            readable += [*processes, view.PROCESSORS]
+        else:
+            readable = ["/"]
+        landlock.restrict(readable, [self.view.scratch, view.SHARED_MEMORY], view.DEVICES)
+
+    def narrow(self) -> str:
+        """A new folder, the only one that this process and its descendants may write to."""
+        limits.limit_cpu(self.limits)
+        folder = tempfile.mkdtemp(prefix="check-", dir=self.view.scratch)
+        if not self.missing[LANDLOCK]:
+            landlock.restrict(["/"], [folder, view.SHARED_MEMORY], view.DEVICES)
+        return folder
+
+    def clean(self, *, keep_imported: bool) -> None:
+        """Remove the files that workers have left.
+
+        Args:
+            keep_imported: leave those of the process that imported the submission.
+        """
+        kept = {IMPORTED} if keep_imported else set()
+        found = below(self.view.scratch, kept)
+        if not self.missing[VIEW]:
+            found += below(view.SHARED_MEMORY, set())
+        for path in found:
+            try:
+                remove(path)
+            except (OSError, RecursionError):
+                # Nested too deep for Python, or without permissions.
+                if not self.missing[VIEW]:
+                    view.renew(self.view, self.user)
+                    return
+                command = ["/bin/rm", "-rf", "--", path]
+                subprocess.run(command, check=False, capture_output=True)
+
+
+def below(folder: str, kept: Collection[str]) -> list[str]:
+    """The paths of what a folder holds."""
+    return [os.path.join(folder, name) for name in os.listdir(folder) if name not in kept]
+
+
+def remove(path: str) -> None:
+    """Remove a file, or a folder with all it holds; links are not followed."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def share(path: str, group: int) -> None:
+    """Let a group read a file, or enter a folder."""
+    mode = os.stat(path).st_mode
+    readable = stat.S_IRGRP | (stat.S_IXGRP if stat.S_ISDIR(mode) else 0)
+    os.chown(path, -1, group)
+    os.chmod(path, mode | readable)

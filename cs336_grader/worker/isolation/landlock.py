@@ -1,0 +1,124 @@
+"""Landlock: which files may be opened, from a process on to all that descend from it.
+
+It needs no privilege. What a release of Linux does not know yet is left out: see landlock(7).
+"""
+
+import ctypes
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from .syscalls import (
+    LANDLOCK_ADD_RULE,
+    LANDLOCK_CREATE_RULESET,
+    LANDLOCK_RESTRICT_SELF,
+    syscall,
+)
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+# All that makes and removes, in the order of the bits.
+MAKE_REMOVE = ((1 << 13) - 1) & ~(EXECUTE | WRITE_FILE | READ_FILE | READ_DIR)
+READ = EXECUTE | READ_FILE | READ_DIR
+OF_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+BIND_AND_CONNECT_TCP = 0b11
+ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
+WITH_TCP, WITH_SCOPES = 4, 6
+
+
+def version() -> int:
+    """Which release of its interface the system has; 0 is none."""
+    just_ask = 1
+    try:
+        return syscall(
+            LANDLOCK_CREATE_RULESET, "landlock", None, ctypes.c_size_t(0), ctypes.c_uint(just_ask)
+        )
+    except OSError:
+        return 0
+
+
+def known_rights(release: int) -> int:
+    """All rights on files that a release knows."""
+    rights = READ | WRITE_FILE | MAKE_REMOVE
+    for since, right in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)):
+        rights |= right if release >= since else 0
+    return rights
+
+
+def restrict(readable: Iterable[str], writable: Iterable[str], devices: Iterable[str]) -> None:
+    """Allow some files and folders, and nothing else, to this process and its descendants.
+
+    Where the system can do that, TCP is closed too, and signals and abstract sockets reach only
+    those that are restricted by this call. No new privileges must have been set.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    release = version()
+    known = known_rights(release)
+    attributes = (ctypes.c_uint64 * 3)(known)
+    size = 8
+    if release >= WITH_TCP:
+        attributes[1], size = BIND_AND_CONNECT_TCP, 16
+    if release >= WITH_SCOPES:
+        attributes[2], size = ABSTRACT_SOCKETS_AND_SIGNALS, 24
+    ruleset = syscall(
+        LANDLOCK_CREATE_RULESET,
+        "landlock_create_ruleset",
+        ctypes.byref(attributes),
+        ctypes.c_size_t(size),
+        ctypes.c_uint(0),
+    )
+    try:
+        for path in readable:
+            allow(ruleset, path, READ)
+        for path in writable:
+            allow(ruleset, path, known)
+        for path in devices:
+            allow(ruleset, path, (READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV) & known)
+        syscall(
+            LANDLOCK_RESTRICT_SELF,
+            "landlock_restrict_self",
+            ctypes.c_int(ruleset),
+            ctypes.c_uint(0),
+        )
+    finally:
+        os.close(ruleset)
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    """Add a rule for what lies at a path, if anything does."""
+
+    class PathBeneath(ctypes.Structure):
+        _pack_ = 1
+        _fields_ = (("rights", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
+
+    beneath = 1
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= OF_A_FILE
+        rule = PathBeneath(rights, descriptor)
+        syscall(
+            LANDLOCK_ADD_RULE,
+            f"landlock_add_rule {path}",
+            ctypes.c_int(ruleset),
+            ctypes.c_int(beneath),
+            ctypes.byref(rule),
+            ctypes.c_uint(0),
+        )
+    finally:
+        os.close(descriptor)
+
+
+def without(tree: str, masked: list[str]) -> Iterator[str]:
+    """What to allow of a tree so that some of it stays out of reach: rules know no exceptions."""
+    inside = [path for path in masked if path.startswith(tree.rstrip("/") + "/")]
+    if not inside and tree not in masked:
+        yield tree
+    elif inside and os.path.isdir(tree):
+        for name in sorted(os.listdir(tree)):
+            yield from without(os.path.join(tree, name), masked)

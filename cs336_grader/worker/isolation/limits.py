@@ -1,0 +1,89 @@
+"""Limits that the system keeps for each process by itself."""
+
+import math
+import os
+import sys
+from dataclasses import dataclass
+
+MEBIBYTE = 2**20
+OPEN_FILES = 1024
+GRACE_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a submission may use; all but the first three are a check's, over all its processes.
+
+    Attributes:
+        check_seconds: how long a check may take.
+        import_seconds: how long importing the submission may take.
+        submission_seconds: how long all checks together may take.
+        cpu_seconds: of the processor.
+        memory_megabytes: of memory.
+        processes: how many, threads included.
+        file_megabytes: of one file.
+        scratch_megabytes: of all files together.
+        scratch_files: how many files.
+    """
+
+    check_seconds: float = 60
+    import_seconds: float = 120
+    submission_seconds: float = 3600
+    cpu_seconds: float = 300
+    memory_megabytes: int = 4096
+    processes: int = 512
+    file_megabytes: int = 1024
+    scratch_megabytes: int = 1024
+    scratch_files: int = 20_000
+
+
+def apply(limits: Limits, *, others: int) -> None:
+    """Set the limits of this process and of those that descend from it.
+
+    Args:
+        limits: what is allowed.
+        others: how many processes outside count as the same user's.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    if sys.platform == "win32":
+        raise OSError("there are none on Windows")
+    import resource  # noqa: PLC0415 (Windows has none)
+
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_DATA: limits.memory_megabytes * MEBIBYTE,
+        resource.RLIMIT_FSIZE: limits.file_megabytes * MEBIBYTE,
+        resource.RLIMIT_NOFILE: OPEN_FILES,
+        resource.RLIMIT_NPROC: limits.processes + others,
+    }
+    for kind, value in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (most, most))
+
+
+def processes_of(user: int) -> int:
+    """How many processes and threads a user has, as far as that can be seen."""
+    found = 0
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == user:
+                found += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            continue
+    return found
+
+
+def limit_cpu(limits: Limits) -> None:
+    """Let this process and each that descends from it have so much of the processor."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 (Windows has none)
+
+    # Who watches from outside knows first, and says why.
+    most = math.ceil(limits.cpu_seconds) + GRACE_SECONDS
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))

@@ -1,0 +1,76 @@
+"""Giving up what a process may do: no way to gain anything, no capabilities, another user."""
+
+import ctypes
+import errno
+import os
+
+from .syscalls import (
+    CAPSET,
+    MACHINE,
+    PR_CAP_AMBIENT,
+    PR_CAP_AMBIENT_CLEAR_ALL,
+    PR_CAPBSET_DROP,
+    PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
+    prctl,
+    syscall,
+)
+
+# systemd gives users from here on to services that come and go; nothing on disk belongs to them.
+FIRST_USER, USERS = 61184, 4336
+CAPABILITY_VERSION_3, CAPABILITIES = 0x20080522, 64
+
+
+def worker_user() -> int:
+    """Whom workers are to run as: someone else where this is root, else the same user."""
+    return FIRST_USER + os.getppid() % USERS if os.geteuid() == 0 else os.geteuid()
+
+
+def become(user: int) -> None:
+    """Become another user, without any group but one of the same number.
+
+    Raises:
+        OSError: this is not root, or the user is not known in this namespace.
+    """
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    # Who changes the user is taken for a program that may hold secrets of another: this is not.
+    prctl(PR_SET_DUMPABLE, 1)
+
+
+def drop_bounding_capabilities() -> None:
+    """Let no program that is started have any capability, while this process still may say so.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    for capability in range(CAPABILITIES):
+        try:
+            prctl(PR_CAPBSET_DROP, capability)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                # This release has no more of them.
+                break
+            raise
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability of this process.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    none = (ctypes.c_uint32 * 6)()
+    syscall(CAPSET[MACHINE], "capset", ctypes.byref(header), ctypes.byref(none))
+
+
+def no_new_privileges() -> None:
+    """Let no program that is started gain anything.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
