@@ -15,7 +15,7 @@ test-grader: $(UV) ## Run the tests of the grader and of this repository
 	$(UV) run pytest grader_tests -n 2 $(ARGS)
 
 grade: $(UV) ## Grade examples/half_right, or SUBMISSION=path (more options: ARGS="--seed 0")
-	$(UV) run cs336 grade "$(SUBMISSION)" $(ARGS)
+	$(UV) run cs336 grade "$(SUBMISSION)" --format html $(ARGS)
 
 snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare with them
 	$(UV) run pytest --update-snapshots; $(UV) run pytest

@@ -29,6 +29,7 @@ from cs336_grader.reports.files import write
 from cs336_grader.reports.formats import FORMATS, Destination, publish
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.sample_reports import CASES
+from grader_tests.unit.test_repository import ROOT
 
 GOLDEN = Path(__file__).parent / "golden" / "formats"
 READ_BY_PEOPLE = ("html", "gradescope", "github-summary", "github-annotations", "junit")
@@ -222,6 +223,13 @@ def test_the_text_reads_as_when_it_was_last_looked_at(name: str) -> None:
         path.write_text(golden_text(name), encoding="utf-8", newline="\n")
     assert golden_text(name) == path.read_text(encoding="utf-8")
     assert {found.stem for found in GOLDEN.iterdir()} == set(READ_BY_PEOPLE)
+
+
+def test_the_document_names_every_format() -> None:
+    """Its name, its file and for whom it is."""
+    document = (ROOT / "docs" / "grading.md").read_text(encoding="utf-8")
+    for name, found in FORMATS.items():
+        assert f"| `{name}` | `{found.file_name}` | {found.reader} |" in document
 
 
 def rendered(name: str, case: str) -> dict[str, object]:
