@@ -21,7 +21,7 @@ snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare wi
 	$(UV) run pytest --update-snapshots; $(UV) run pytest
 
 schema: $(UV) ## Write docs/report.schema.json again, from the record
-	$(UV) run python -m cs336_grader.reports.schema docs/report.schema.json
+	$(UV) run python -m cs336_grader.reports.schema > docs/report.schema.json
 
 lint: $(UV) ## Check style and formatting
 	$(UV) run ruff check && $(UV) run ruff format --check

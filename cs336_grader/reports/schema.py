@@ -1,11 +1,10 @@
 """The JSON Schema of report.json, made from the record.
 
-Write it again: python -m cs336_grader.reports.schema docs/report.schema.json
+Write it again: python -m cs336_grader.reports.schema > docs/report.schema.json
 """
 
 import json
 import sys
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -23,10 +22,5 @@ def schema() -> dict[str, object]:
     }
 
 
-def text() -> str:
-    """The same as text."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
-
-
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(text(), encoding="utf-8", newline="\n")
+    sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
