@@ -19,22 +19,6 @@ CONTEXT = 4
 Array = npt.NDArray[np.generic]
 
 
-class CheckFailedError(AssertionError):
-    """A check's requirement was not met.
-
-    Attributes:
-        facts: what was found, without the requirement.
-        picture: where numbers differ, as ``pictures`` draws it; the grader's report shows it.
-    """
-
-    def __init__(
-        self, facts: str, requirement: str = "", picture: dict[str, object] | None = None
-    ) -> None:
-        self.facts = facts
-        self.picture = picture
-        super().__init__(f"{requirement}\n{facts}" if requirement else facts)
-
-
 @dataclass(frozen=True)
 class Tolerance:
     """A number may differ from what is expected by atol + rtol · |expected|."""
@@ -46,6 +30,59 @@ class Tolerance:
         """The largest error allowed at each place of the expected array."""
         magnitude = np.abs(np.nan_to_num(expected.astype(np.float64), posinf=0.0, neginf=0.0))
         return np.asarray(self.atol + self.rtol * magnitude)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A value that a check got, and what it is compared with.
+
+    Attributes:
+        check: the check's name with its parameters.
+        name: tells the values apart where a check compares several; "output" where it is one.
+        actual: what the submission returned.
+        expected: the value that is explained when none matches, then others just as right.
+        tolerance: how far numbers may differ.
+        same_dtype: whether the dtype must be the same, not only of the same kind.
+    """
+
+    check: str
+    name: str
+    actual: object
+    expected: tuple[object, ...]
+    tolerance: Tolerance
+    same_dtype: bool = False
+
+    def facts(self, *, reveal: bool) -> str | None:
+        """What differs from the first expected value, or None if one of them matches."""
+        found = [
+            difference(
+                self.actual, value, self.tolerance, same_dtype=self.same_dtype, reveal=reveal
+            )
+            for value in self.expected
+        ]
+        return None if None in found else found[0]
+
+
+class CheckFailedError(AssertionError):
+    """A check's requirement was not met.
+
+    Attributes:
+        facts: what was found, without the requirement.
+        comparison: the comparison that failed, if it was one.
+        picture: where its numbers differ, as ``pictures`` draws it; the grader's report shows it.
+    """
+
+    def __init__(
+        self,
+        facts: str,
+        requirement: str = "",
+        comparison: Comparison | None = None,
+        picture: dict[str, object] | None = None,
+    ) -> None:
+        self.facts = facts
+        self.comparison = comparison
+        self.picture = picture
+        super().__init__(f"{requirement}\n{facts}" if requirement else facts)
 
 
 @dataclass(frozen=True)

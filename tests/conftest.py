@@ -2,8 +2,9 @@
 
 A check reaches student code through ``adapters`` alone. Here that is the module
 ``tests/adapters.py`` in this process; a grader puts a proxy to another process in its place by
-registering a plugin named ``adapters-source``, and keeps expected values of its own by registering
-one named ``expected-values``.
+registering a plugin named ``adapters-source``, keeps expected values of its own by registering one
+named ``expected-values``, and is shown all comparisons, which then never fail, by registering one
+named ``comparison-observer``.
 """
 
 import importlib
@@ -59,7 +60,11 @@ def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
         expected_values = request.config.stash[EXPECTED]
     requirement = (request.function.__doc__ or "").strip()
     made = Snapshot(
-        check_name(request.node), requirement, expected_values, exact=option.snapshot_exact
+        check_name(request.node),
+        requirement,
+        expected_values,
+        request.config.pluginmanager.get_plugin("comparison-observer"),
+        exact=option.snapshot_exact,
     )
     yield made
     made.finish()

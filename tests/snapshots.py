@@ -3,13 +3,13 @@
 import json
 import re
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 import numpy as np
 import pytest
 
-from .comparison import Array, CheckFailedError, Tolerance, as_array, difference, kind
-from .pictures import Picture, error_picture
+from .comparison import Array, CheckFailedError, Comparison, Tolerance, as_array, kind
+from .pictures import error_picture
 
 DEFAULT_ATOL = 1e-4
 DEFAULT_RTOL = 1e-4
@@ -33,6 +33,13 @@ class ExpectedValues(Protocol):
 
     def save(self, check: str, entries: Entries) -> None:
         """Record a check's entries."""
+
+
+class Observer(Protocol):
+    """Is shown every comparison of a run, none of which fails then."""
+
+    def observe(self, comparison: Comparison) -> None:
+        """Look at a comparison; its values may change afterwards."""
 
 
 class SnapshotFolder:
@@ -91,15 +98,23 @@ class Snapshot:
         check: the check's name with its parameters.
         requirement: the check's docstring, the first line of every failure.
         expected_values: where the reference's values are kept, or None where there are none.
+        observer: is shown the comparisons instead, if there is one.
         exact: whether every tolerance is taken as zero.
     """
 
     def __init__(
-        self, check: str, requirement: str, expected_values: ExpectedValues | None, *, exact: bool
+        self,
+        check: str,
+        requirement: str,
+        expected_values: ExpectedValues | None,
+        observer: Observer | None = None,
+        *,
+        exact: bool = False,
     ) -> None:
         self.check = check
         self.requirement = requirement
         self.expected_values = expected_values
+        self.observer = observer
         self.exact = exact
         self.entries: Entries = {}
         self.seen: set[str] = set()
@@ -137,10 +152,8 @@ class Snapshot:
         saved = self.expected_values.load(self.check, name)
         if saved is None:
             pytest.fail(f"no snapshot holds {name!r} of {self.check}; write it: make snapshots")
-        expected, tolerance = decode(saved), self.tolerance(atol, rtol)
-        facts = difference(actual, expected, tolerance, same_dtype=same_dtype, reveal=self.reveal)
-        if facts is not None:
-            self.fail(facts, name, error_picture(actual, expected, tolerance))
+        tolerance = self.tolerance(atol, rtol)
+        self.compare(Comparison(self.check, name, actual, (decode(saved),), tolerance, same_dtype))
 
     def assert_close(
         self,
@@ -168,13 +181,22 @@ class Snapshot:
             CheckFailedError: it differs from all of them.
         """
         __tracebackhide__ = True
-        tolerance = self.tolerance(atol, rtol)
-        found = [
-            difference(actual, value, tolerance, same_dtype=same_dtype, reveal=self.reveal)
-            for value in (expected, *alternatives)
-        ]
-        if found[0] is not None and None not in found:
-            self.fail(found[0], name, error_picture(actual, expected, tolerance))
+        tolerance, right = self.tolerance(atol, rtol), (expected, *alternatives)
+        self.compare(Comparison(self.check, name, actual, right, tolerance, same_dtype))
+
+    def compare(self, comparison: Comparison) -> None:
+        """Raise a failure that begins with the requirement, if there are facts."""
+        __tracebackhide__ = True
+        if self.observer is not None:
+            self.observer.observe(comparison)
+            return
+        facts = comparison.facts(reveal=self.reveal)
+        if facts is None:
+            return
+        where = "" if comparison.name == "output" else f"{comparison.name}: "
+        expected, tolerance = comparison.expected[0], comparison.tolerance
+        picture = error_picture(comparison.actual, expected, tolerance)
+        raise CheckFailedError(where + facts, self.requirement, comparison, picture)
 
     @property
     def reveal(self) -> bool:
@@ -184,12 +206,6 @@ class Snapshot:
     def tolerance(self, atol: float, rtol: float) -> Tolerance:
         """The tolerance asked for, or zero where the run asks for exactness."""
         return Tolerance(0.0, 0.0) if self.exact else Tolerance(atol, rtol)
-
-    def fail(self, facts: str, name: str, picture: Picture | None) -> NoReturn:
-        """Raise a failure that begins with the requirement."""
-        __tracebackhide__ = True
-        where = "" if name == "output" else f"{name}: "
-        raise CheckFailedError(where + facts, self.requirement, picture)
 
     def finish(self) -> None:
         """Save what was recorded."""
