@@ -70,10 +70,10 @@ class Vocabulary:
         ]
 
     def shuffled(self, draw: Draws) -> "Vocabulary":
-        """The same tokens under other ids."""
+        """The same tokens in the same order, under ids that are in none."""
         order = draw.permutation(len(self.tokens)).tolist()
         tokens = {order[id_]: token for id_, token in self.tokens.items()}
-        return Vocabulary(dict(sorted(tokens.items())), self.merges, self.special_tokens)
+        return Vocabulary(tokens, self.merges, self.special_tokens)
 
 
 @cache
