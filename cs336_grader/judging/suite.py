@@ -21,6 +21,8 @@ from .verdict import CaseResult, case_result, outcome
 
 # How the suite's fixtures find the adapters to be judged.
 ADAPTERS_SOURCE = "adapters-source"
+# How they find what is shown every comparison instead of failing it.
+COMPARISON_OBSERVER = "comparison-observer"
 # What a check calls to compare with the reference. One that calls nothing of the name needs no
 # value of it, and is not run for one.
 RECORDED_METHOD = "assert_match"
@@ -131,6 +133,7 @@ class Runner:
         self.outcomes: list[Outcome] = []
         self.cases: list[CaseResult] = []
         self.begun = 0.0
+        self.judging = True
         self.stopped = False
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -166,24 +169,45 @@ class Runner:
 
     def record(self, item: pytest.Item) -> None:
         """Run a case with the reference; where that fails, nothing is recorded."""
-        plugins = item.config.pluginmanager
-        plugins.unregister(name=ADAPTERS_SOURCE)
         self.expected.recording = True
-        # As if the next case were another one of this file, so that this one is taken down.
-        runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+        self.run_aside(item, {ADAPTERS_SOURCE: None})
         self.expected.recording = False
         self.expected.recorded.add(item.nodeid)
-        plugins.register(self.source, ADAPTERS_SOURCE)
+
+    def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> None:
+        """Run a case with other adapters and show its comparisons to an observer of the suite."""
+        self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: observer})
+
+    def run_aside(self, item: pytest.Item, plugins: Mapping[str, object | None]) -> None:
+        """Run a case whose result does not count, with these plugins in the place of others."""
+        manager = item.config.pluginmanager
+        before = {name: manager.get_plugin(name) for name in plugins}
+        self.judging = False
+        put_in_place(manager, plugins)
+        # As if the next case were another one of this file, so that this one is taken down.
+        runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+        put_in_place(manager, before)
+        self.judging = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, object, object]:
         """Note the first thing that went wrong in a case."""
-        judged = not self.expected.recording
-        if judged and call.excinfo is not None and self.cases[-1].verdict is Verdict.PASSED:
+        if self.judging and call.excinfo is not None and self.cases[-1].verdict is Verdict.PASSED:
             self.cases[-1] = case_result(item.name, call.excinfo.value)
         return (yield)
+
+
+def put_in_place(
+    manager: pytest.PytestPluginManager, plugins: Mapping[str, object | None]
+) -> None:
+    """Register plugins by name instead of what was there; None stands for nothing."""
+    for name, plugin in plugins.items():
+        if manager.has_plugin(name):
+            manager.unregister(name=name)
+        if plugin is not None:
+            manager.register(plugin, name)
 
 
 def check_name(item: pytest.Item) -> str:
