@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from cs336_grader.records import CouldNotJudgeError
 
 from .notes import Notes, named
-from .parsing import MAX_SOURCE_BYTES, SourceError, defined_names, parse, text_of
+from .parsing import MAX_SOURCE_BYTES, Patience, SourceError, defined_names, parse, text_of
 from .sources import ARCHIVES, Source
 
 ADAPTERS = "adapters.py"
@@ -64,10 +64,10 @@ def find_adapters(
     """
     if chosen is None:
         paths = [path for path in source.sizes if path.name == ADAPTERS]
-    elif chosen in source.sizes:
+    elif chosen in source.sizes and chosen.suffix == ".py":
         paths = [chosen]
     else:
-        raise CouldNotJudgeError(f"{source.name} has no file {chosen}")
+        raise CouldNotJudgeError(f"{source.name} has no Python file {chosen}")
     found = sorted(candidates(source, paths, adapter_names), key=lambda candidate: candidate.rank)
     if not found:
         refuse_what_cannot_be_seen(source, paths)
@@ -86,9 +86,11 @@ def candidates(
     source: Source, paths: list[PurePosixPath], adapter_names: frozenset[str]
 ) -> Iterator[Candidate]:
     """Each file of the adapters' name that defines at least one of them, or may."""
+    patience = Patience(source.name)
     for path in sorted(paths, key=lambda path: (len(path.parts), path))[:MAX_CANDIDATES]:
         if source.sizes[path] > MAX_SOURCE_BYTES:
             continue
+        patience.check()
         content = source.read(path)
         try:
             names = defined_names(parse(content))

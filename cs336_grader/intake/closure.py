@@ -9,18 +9,13 @@ where they are. Not covered: names computed while running.
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from cs336_grader.records import CouldNotJudgeError
-
 from .gaps import Reading
 from .listing import MAX_FILE_BYTES
 from .modules import COMPILED, INIT, Modules
 from .notes import Notes
-from .parsing import MAX_SOURCE_BYTES as MAX_PARSED_BYTES
-from .parsing import SourceError, imports, parse
+from .parsing import MAX_SOURCE_BYTES, Patience, SourceError, imports, parse
 from .sources import Source
 
-# To parse a megabyte of ordinary source takes about a second.
-MAX_SOURCE_BYTES = 32 * 2**20
 TOP = PurePosixPath()
 
 
@@ -61,7 +56,7 @@ class Closure:
         self.taken: set[PurePosixPath] = set()
         self.trees: set[PurePosixPath] = set()
         self.unread: list[PurePosixPath] = []
-        self.read_bytes = 0
+        self.patience = Patience(source.name)
         self.readings: dict[PurePosixPath, Reading] = {}
         self.take_neighbours()
         while self.unread:
@@ -98,6 +93,7 @@ class Closure:
 
     def take_neighbours(self) -> None:
         """Take the adapters with the modules beside them, or with the package they are part of."""
+        self.take(self.adapters)
         folder = self.adapters.parent
         beside = [
             path for path in self.source.sizes if path.parent == folder and path.suffix == ".py"
@@ -143,13 +139,9 @@ class Closure:
     def follow(self, path: PurePosixPath) -> None:
         """Take what a file imports."""
         content = self.source.read(path)
-        self.read_bytes += len(content)
-        if self.read_bytes > MAX_SOURCE_BYTES:
-            raise CouldNotJudgeError(
-                f"{self.source.name} has more than {MAX_SOURCE_BYTES // 2**20} MB of source code"
-            )
+        self.patience.check()
         reading = self.readings[path] = Reading()
-        if len(content) > MAX_PARSED_BYTES:
+        if len(content) > MAX_SOURCE_BYTES:
             self.notes.say(f"{path} is too long to be read for what it imports.")
             return
         try:

@@ -2,12 +2,13 @@
 
 import os
 import stat
+from collections import defaultdict
 from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .listing import VENV_MARK, Listing, read_capped, takes_folders
-from .notes import Notes
+from .listing import MAX_FILES, VENV_MARK, Listing, read_capped, takes_folders
+from .notes import Notes, named
 
 # Neither a link nor a pipe that was put in a file's place can be followed or hang.
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -18,7 +19,11 @@ BY_DESCRIPTOR = {os.open} <= os.supports_dir_fd and {os.scandir} <= os.supports_
 
 
 class FolderSource:
-    """A submission in a folder."""
+    """A submission in a folder.
+
+    Raises:
+        CouldNotJudgeError: it holds too much, or a folder that cannot be read.
+    """
 
     def __init__(self, folder: Path, name: str, notes: Notes) -> None:
         self.folder = folder
@@ -26,8 +31,10 @@ class FolderSource:
         self.notes = notes
         self.listing: Listing[PurePosixPath] = Listing(name, notes)
         self.pending = [PurePosixPath()]
+        self.linked: dict[tuple[int, int, int], list[PurePosixPath]] = defaultdict(list)
         while self.pending:
             self.look_into(self.pending.pop())
+        self.note_hard_links()
         self.listing.finish()
         self.sizes = self.listing.sizes
 
@@ -35,9 +42,9 @@ class FolderSource:
         """List the files of a folder, and remember the folders in it."""
         try:
             found = entries(self.folder, folder)
-        except OSError:
-            self.notes.skipped("cannot be read", folder)
-            return
+        except OSError as error:
+            what = f"{folder} in {self.name}" if folder.parts else self.name
+            raise CouldNotJudgeError(f"{what} cannot be read: {error.strerror or error}") from error
         if folder.parts and VENV_MARK in found:
             return
         for name, status in found.items():
@@ -50,8 +57,22 @@ class FolderSource:
                     self.pending.append(path)
             elif stat.S_ISREG(status.st_mode):
                 self.listing.add(str(path), status.st_size, path)
+                if status.st_nlink > 1:
+                    self.linked[status.st_dev, status.st_ino, status.st_nlink].append(path)
             else:
                 self.notes.skipped("not a regular file", path)
+
+    def note_hard_links(self) -> None:
+        """Note the files that have another name elsewhere; what they hold is taken."""
+        elsewhere = [
+            str(path)
+            for (_, _, names), paths in self.linked.items()
+            if names > len(paths)
+            for path in paths
+            if path in self.listing.entries
+        ]
+        if elsewhere:
+            self.notes.say(f"Hard links to files that lie elsewhere too: {named(elsewhere)}.")
 
     def read(self, path: PurePosixPath) -> bytes:
         """A file's content, if it is still the regular file that was listed."""
@@ -69,17 +90,23 @@ class FolderSource:
 def entries(folder: Path, within: PurePosixPath) -> dict[str, os.stat_result]:
     """What a folder holds, by name, in the order of the names; links are told as links."""
     if not BY_DESCRIPTOR:
-        with os.scandir(folder / within) as found:
-            listed = {entry.name: entry.stat(follow_symlinks=False) for entry in found}
-        return dict(sorted(listed.items()))
+        return statuses(folder / within)
     descriptor = open_folder(folder, within)
     try:
-        return {
-            name: os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            for name in sorted(os.listdir(descriptor))
-        }
+        return statuses(descriptor)
     finally:
         os.close(descriptor)
+
+
+def statuses(folder: Path | int) -> dict[str, os.stat_result]:
+    """What a folder that is given by path or descriptor holds."""
+    listed: dict[str, os.stat_result] = {}
+    with os.scandir(folder) as found:
+        for entry in found:
+            if len(listed) == MAX_FILES:
+                raise OSError(f"it holds more than {MAX_FILES:,} entries")
+            listed[entry.name] = entry.stat(follow_symlinks=False)
+    return dict(sorted(listed.items()))
 
 
 def open_folder(folder: Path, within: PurePosixPath) -> int:

@@ -71,14 +71,22 @@ class GitSource:
             failed.callback(self.resources.close)
             copied = self.resources.enter_context(copy_of(folder, name))
             self.reader = self.resources.enter_context(reading(copied))
-            commit = self.find(f"{revision}^{{commit}}") if "\n" not in revision else None
-            if commit is None:
-                raise CouldNotJudgeError(f"{name} has no revision {revision!r}")
-            notes.say(f"Graded revision {revision}, commit {commit.hash}.")
-            self.walk(f"{commit.hash}^{{tree}}")
+            commit = self.commit_of(revision)
+            notes.say(f"Graded revision {revision}, commit {commit}.")
+            self.walk(f"{commit}^{{tree}}")
             failed.pop_all()
         self.listing.finish()
         self.sizes = self.listing.sizes
+
+    def commit_of(self, revision: str) -> str:
+        """The hash of the commit that a revision stands for."""
+        found = None
+        # Of some that it does not understand git has more to say than that, and ends.
+        with contextlib.suppress(CouldNotJudgeError):
+            found = self.find(f"{revision}^{{commit}}") if "\n" not in revision else None
+        if found is None:
+            raise CouldNotJudgeError(f"{self.name} has no revision {revision!r}")
+        return found.hash
 
     def walk(self, root: str) -> None:
         """List the files of a tree and of those within it."""
@@ -106,6 +114,10 @@ class GitSource:
     def add(self, path: str, name_of_object: str) -> None:
         """List a file, unless its content is elsewhere."""
         found = self.find(name_of_object)
+        if found is None and path.endswith(".py"):
+            raise CouldNotJudgeError(
+                f"{self.name} does not hold the content of {path}: it is no full clone"
+            )
         if found is None:
             self.notes.skipped("the repository does not hold the content", path)
         else:

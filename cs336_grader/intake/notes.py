@@ -2,6 +2,7 @@
 
 # Of the paths that one reason holds for, this many are named.
 NAMED = 3
+MOST_SENTENCES = 30
 
 
 class Notes:
@@ -28,8 +29,10 @@ class Notes:
         >>> notes.lines()
         ('Left out (links are not followed): a, b, c and 2 more.',)
         """
+        more = len(self.sentences) - MOST_SENTENCES
         return (
-            *self.sentences,
+            *self.sentences[:MOST_SENTENCES],
+            *([f"And {more:,} remarks more."] if more > 0 else []),
             *(
                 f"Left out ({reason}): {named(list(paths))}."
                 for reason, paths in self.paths.items()

@@ -2,14 +2,43 @@
 
 import ast
 import re
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Parsing takes a thousand times the memory; no module that a person wrote is as long.
-MAX_SOURCE_BYTES = 2**19
+from cs336_grader.records import CouldNotJudgeError
+
+# Parsing can take a thousand times the memory; no module that a person wrote is as long.
+MAX_SOURCE_BYTES = 2**18
+# An ordinary submission is parsed in a tenth of a second; a hostile file can take many.
+MAX_PARSING_SECONDS = 60
 CONFLICT = re.compile(rb"^(?:<{7} |={7}\r?$|>{7} )", re.MULTILINE)
+# Python keeps each beginning of a dotted name that is imported: 130,000 parts take 17 GB.
+MAX_DOTTED_PARTS = 5000
+DOTTED_PART = re.compile(rb"\.[\s\\]*[^\s\\.,]+[\s\\]*")
 ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+class Patience:
+    """The time in which all of a submission must be parsed.
+
+    Args:
+        name: the submission's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.end = time.process_time() + MAX_PARSING_SECONDS
+
+    def check(self) -> None:
+        """Go on, if there is time left.
+
+        Raises:
+            CouldNotJudgeError: there is none.
+        """
+        if time.process_time() > self.end:
+            raise CouldNotJudgeError(f"{self.name} holds source code that takes too long to parse")
 
 
 class SourceError(Exception):
@@ -40,6 +69,8 @@ def parse(source: bytes) -> ast.Module:
         raise SourceError(f"it has more than {MAX_SOURCE_BYTES // 2**10} KB and was not read")
     if (encoding := ENCODINGS.get(source[:2])) is not None:
         raise SourceError(f"it is in {encoding}, which Python does not read; save it as UTF-8")
+    if has_endless_name(source):
+        raise SourceError(f"it has a name of more than {MAX_DOTTED_PARTS:,} parts")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -48,6 +79,17 @@ def parse(source: bytes) -> ast.Module:
         raise SourceError(place_and_fault(source, error)) from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise SourceError(f"it cannot be parsed: {error or type(error).__name__}") from error
+
+
+def has_endless_name(source: bytes) -> bool:
+    """Whether a dotted name has more parts than any that is meant."""
+    parts, end = 0, -1
+    for part in DOTTED_PART.finditer(source):
+        parts = parts + 1 if part.start() == end else 1
+        end = part.end()
+        if parts > MAX_DOTTED_PARTS:
+            return True
+    return False
 
 
 def place_and_fault(source: bytes, error: SyntaxError) -> str:

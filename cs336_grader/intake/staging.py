@@ -52,6 +52,8 @@ def stage(
         if found.fault:
             refuse_broken(source, found, notes)
         closure = Closure(source, found.path, reserved_except({package, "tests"}), notes)
+        if found.path not in closure.taken:
+            raise CouldNotJudgeError(f"{found.path} has the name of something installed")
         manifests = Manifests(source, closure.files, closure.packages, notes)
         gaps = Gaps(closure.readings, found.path)
         if manifests.asks_for_another_python:

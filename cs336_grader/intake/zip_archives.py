@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .listing import Listing, is_bomb, read_capped, takes_folders
+from .listing import Listing, is_bomb, read_capped
 from .notes import Notes
 
 # As many members as a submission may have, each with a long name, have a shorter list than this.
@@ -87,12 +87,6 @@ class ZipSource:
             return
         elif kind not in {0, stat.S_IFREG}:
             self.notes.skipped("not a regular file", name)
-        elif not takes_folders(PurePosixPath(name).parts[:-1]):
-            return
-        elif member.flag_bits & ENCRYPTED:
-            raise CouldNotJudgeError(
-                f"{name} is encrypted; have the archive packed without a password"
-            )
         elif is_bomb(member.file_size, member.compress_size):
             self.notes.skipped("unpacks to hundreds of times its size", name)
         else:
@@ -100,8 +94,13 @@ class ZipSource:
 
     def read(self, path: PurePosixPath) -> bytes:
         """A member's content, whatever size the archive claims for it."""
+        member = self.listing.entries[path].place
+        if member.flag_bits & ENCRYPTED:
+            raise CouldNotJudgeError(
+                f"{path} is encrypted; have the archive packed without a password"
+            )
         try:
-            with self.archive.open(self.listing.entries[path].place) as file:
+            with self.archive.open(member) as file:
                 return read_capped(file, path)
         except ZIP_ERRORS as error:
             raise CouldNotJudgeError(f"{path} cannot be unpacked: {error}") from error

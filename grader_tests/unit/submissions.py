@@ -1,5 +1,9 @@
 """Writes small submissions of the tiny assignment."""
 
+import io
+import os
+import subprocess
+import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,3 +48,40 @@ def pack(path: Path, files: Mapping[str, str | bytes]) -> Path:
         for name, content in files.items():
             archive.writestr(name, content)
     return path
+
+
+def pack_tar(path: Path, files: Mapping[str, str | bytes], *, above: str = "") -> Path:
+    """Write files into a tar archive, compressed if its name says so, and return its path."""
+    with tarfile.open(path, "w:gz" if path.name.endswith("gz") else "w") as archive:
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            member = tarfile.TarInfo(above + name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git in a folder with no configuration of the machine, and return what it prints."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **{f"GIT_{role}_NAME": "a" for role in ("AUTHOR", "COMMITTER")},
+        **{f"GIT_{role}_EMAIL": "a@example.org" for role in ("AUTHOR", "COMMITTER")},
+    }
+    command = ["git", "-c", "core.autocrlf=false", *words]
+    result = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    return result.stdout.strip()
+
+
+def commit(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files into a repository, made if there is none, commit them, and return it."""
+    write(folder, files)
+    if not (folder / ".git").exists():
+        git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", "--all", "--force")
+    git(folder, "commit", "--quiet", "--allow-empty", "--message=x")
+    return folder
