@@ -223,6 +223,6 @@ def without_doubles(entries: Entries) -> None:
 
 
 def called_methods(folder: Path) -> set[str]:
-    """The names of all methods that a suite calls of anything."""
-    files = sorted((folder / "tests").glob("*.py"))
+    """The names of all methods that a suite's checks call of anything."""
+    files = sorted((folder / "tests").glob("test_*.py"))
     return {name for file in files for name in METHOD_CALL.findall(file.read_text("utf-8"))}

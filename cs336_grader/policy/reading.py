@@ -17,6 +17,7 @@ LOOKING = {
     "typing.cast",
     "typing.TypeVar",
 }
+TYPES_AS_WRITTEN = (ast.Name, ast.Attribute, ast.Tuple, ast.BinOp)
 TYPE_NAMES = ("typing.", "jaxtyping.", "collections.abc.", "numpy.typing.")
 GENERIC = {f"builtins.{name}" for name in ("dict", "list", "set", "tuple", "type", "frozenset")}
 
@@ -153,6 +154,13 @@ class Reader(ast.NodeVisitor):
 
     def assigned(self, targets: list[ast.expr], value: ast.expr) -> None:
         """Read an assigned value, unless it only gives something another name."""
+        match targets, value:
+            case ([ast.Tuple(elts=pieces)], ast.Tuple(elts=values)) if len(pieces) == len(values):
+                for piece, part in zip(pieces, values, strict=True):
+                    self.assigned([piece], part)
+                return
+            case _:
+                pass
         names = [target for target in targets if isinstance(target, ast.Name)]
         if names and self.scope.evaluate(value, instances=False):
             return
@@ -234,7 +242,7 @@ class Reader(ast.NodeVisitor):
         """A call: of a name, or of an attribute of something unknown."""
         names = self.scope.evaluate(node.func)
         if LOOKING.intersection(names):
-            self.visit_all(arg for arg in node.args if not self.scope.evaluate(arg))
+            self.visit_all(arg for arg in node.args if not isinstance(arg, TYPES_AS_WRITTEN))
             return
         if self.looks_up(node):
             self.mention(node, How.NAMED)

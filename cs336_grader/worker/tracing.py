@@ -121,10 +121,13 @@ class Tracer:
         for _ in range(MAX_DEPTH):
             if frame is None:
                 return
-            file = frame.f_code.co_filename
+            file, line = frame.f_code.co_filename, frame.f_lineno
+            if file.startswith("<"):
+                # Made of text while running: it belongs to the file whose names it uses.
+                file, line = str(frame.f_globals.get("__file__")), 1
             if file.startswith(self.root):
                 if len(self.seen) < MAX_SEEN:
-                    self.seen.setdefault((file.removeprefix(self.root), frame.f_lineno, name), True)
+                    self.seen.setdefault((file.removeprefix(self.root), line, name), True)
                 return
             if not file.startswith(PASSED_THROUGH):
                 return
