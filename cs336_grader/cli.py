@@ -144,10 +144,7 @@ def grade(
         only=only,
         report_folder=report_dir,
         isolation=isolation,
-        formats=tuple(
-            Destination(FORMATS[name], path or report_dir / FORMATS[name].file_name)
-            for name, path in formats
-        ),
+        formats=destinations(formats, report_dir),
         revision=revision,
         adapters=adapters,
     )
@@ -291,6 +288,15 @@ def look_closer_command(request: pipeline.Request) -> str:
         return ""
     options = ["--adapters-from", str(request.submission), "--seed", str(request.seed)]
     return f"uv run pytest {shlex.join(options)} CHECK"
+
+
+def destinations(
+    asked: tuple[tuple[str, Path | None], ...], folder: Path
+) -> tuple[Destination, ...]:
+    """Where each format that was asked for is written: where it says, else in the report folder."""
+    return tuple(
+        Destination(FORMATS[name], path or folder / FORMATS[name].file_name) for name, path in asked
+    )
 
 
 def exit_code(report: Report, fail_under: float | None) -> int:
