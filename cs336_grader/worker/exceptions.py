@@ -55,7 +55,7 @@ def missing(error: BaseException, origin: Origin | None) -> str | None:
     root = origin.root
     if isinstance(error, ModuleNotFoundError):
         top = error.name.partition(".")[0]
-        if top != origin.package and not own(top, (".py", ""), root):
+        if top != origin.package and not has(top, root):
             return f"the package {top}"
         return compiled(error.name, root)
     name = NAME_OF_IMPORT.match(str(error))
@@ -74,6 +74,17 @@ def is_short_text(value: object) -> TypeGuard[str]:
 def compiled(module: str, root: Path) -> str | None:
     """The module, in words, if the submission has what it would be built from."""
     return f"the compiled module {module}" if own(module, COMPILED_SUFFIXES, root) else None
+
+
+def has(top: str, root: Path) -> bool:
+    """Whether the submission has a module or package of a name, in whatever case it is written."""
+    wanted = {top.casefold(), f"{top}.py".casefold()}
+    return any(
+        entry.name.casefold() in wanted
+        for folder in map(Path, sys.path)
+        if folder.is_relative_to(root) and folder.is_dir()
+        for entry in folder.iterdir()
+    )
 
 
 def own(module: str, suffixes: tuple[str, ...], root: Path) -> bool:

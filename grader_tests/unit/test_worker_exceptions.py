@@ -14,6 +14,7 @@ FILES = {
     "mine/fast.pyi": "def f() -> int: ...",
     "mine/needs_package.py": "import surely_not_installed.part",
     "mine/needs_its_package.py": "import basics",
+    "mine/needs_other_case.py": "import Mine.good",
     "mine/needs_name.py": "from json import surely_not_there",
     "mine/needs_own_name.py": "from mine.good import other",
     "mine/needs_own_module.py": "import mine.absent",
@@ -50,6 +51,7 @@ def described(root: Path, module: str) -> dict[str, object]:
     [
         ("needs_package", "the package surely_not_installed"),
         ("needs_its_package", None),
+        ("needs_other_case", None),
         ("needs_name", "surely_not_there of json"),
         ("needs_own_name", None),
         ("needs_own_module", None),
