@@ -71,7 +71,8 @@ def find_adapters(
     found = sorted(candidates(source, paths, adapter_names), key=lambda candidate: candidate.rank)
     if not found:
         refuse_what_cannot_be_seen(source, paths)
-        raise NothingToGradeError(absence(source, paths, adapter_names))
+        left_out = notes.lines()
+        raise NothingToGradeError(" ".join([absence(source, paths, adapter_names), *left_out]))
     best, *others = found
     if others:
         rest = named([str(other.path) for other in others])
@@ -143,7 +144,7 @@ def absence(source: Source, paths: list[PurePosixPath], adapter_names: frozenset
             f"adapters, such as {example}."
         )
     if not source.sizes:
-        return f"The submission is empty: there is no {ADAPTERS}, nor any other file."
+        return f"The submission has no {ADAPTERS}, nor any other file that could be graded."
     otherwise = [str(path) for path in source.sizes if path.name.lower() == ADAPTERS]
     spelled = f" {named(otherwise)} is spelled differently." if otherwise else ""
     return (

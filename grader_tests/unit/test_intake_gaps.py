@@ -26,7 +26,7 @@ def staged(tmp_path: Path, files: dict[str, str | bytes], adapters: str | None =
 
 
 FAULTS: dict[str, tuple[dict[str, str | bytes], str]] = {
-    "empty": ({}, "The submission is empty"),
+    "empty": ({}, "nor any other file"),
     "other case": ({"tests/Adapters.py": STUBS}, r"tests/Adapters\.py is spelled differently"),
     "UTF-16": ({"tests/adapters.py": STUBS.encode("utf-16")}, "is in UTF-16"),
     "conflict": ({"tests/adapters.py": STUBS + CONFLICT}, "line 11: a merge conflict"),
@@ -175,6 +175,15 @@ def test_the_adapters_can_be_chosen(tmp_path: Path) -> None:
     found = staged(tmp_path, files, "b/mine.py")
     assert found.module == "b.mine"
     assert found.notes == ()
+
+
+def test_where_nothing_is_found_what_was_left_out_is_named(tmp_path: Path) -> None:
+    """Adapters behind a link are not found, and the reason is in the one sentence there is."""
+    work = write(tmp_path / "work", {"a/adapters.py": STUBS})
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "tests").symlink_to(work / "a")
+    with pytest.raises(NothingToGradeError, match=r"Left out \(links are not followed\): tests"):
+        staged(tmp_path, {})
 
 
 @pytest.mark.parametrize("chosen", ["b/adapters.py", "../adapters.py", "notes.txt", "tests"])
