@@ -66,7 +66,9 @@ def open_source(path: Path, revision: str | None, notes: Notes) -> Source:
         if revision is not None:
             return GitSource(folder, name, revision, notes)
         if repository_in(folder) == PurePosixPath():
-            raise CouldNotJudgeError(f"{name} is a bare git repository: name a revision of it (--revision)")
+            raise CouldNotJudgeError(
+                f"{name} is a bare git repository: name a revision of it (--revision)"
+            )
         return FolderSource(folder, name, notes)
     if revision is not None:
         raise CouldNotJudgeError(f"{name} is no git repository: a revision cannot be read from it")
