@@ -9,16 +9,23 @@ STEPS = ("1", "3", "10", "32", "100", "320", "1,000", "3,200", "10,000")
 
 
 def paths(picture: Picture) -> Iterator[tuple[int, str]]:
-    """A path for each level that occurs: a square of side 1 for each of its cells."""
+    """A path for each level that occurs, with a mark for each of its cells."""
     for level in range(10):
-        squares = [
-            f"M{column} {row}h1v1h-1z"
+        marks = [
+            mark(level, column, row)
             for row, cells in enumerate(picture.levels)
             for column, digit in enumerate(cells)
             if digit == str(level)
         ]
-        if squares:
-            yield level, "".join(squares)
+        if marks:
+            yield level, "".join(marks)
+
+
+def mark(level: int, column: int, row: int) -> str:
+    """A dot where the result is right, else the whole cell: colour is not all that tells them."""
+    if level == 0:
+        return f"M{column}.35 {row}.35h.3v.3h-.3z"
+    return f"M{column} {row}h1v1h-1z"
 
 
 def size(picture: Picture) -> tuple[int, int]:

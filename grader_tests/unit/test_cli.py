@@ -125,7 +125,7 @@ def test_an_interrupted_run_writes_every_format(run: Run, tmp_path: Path) -> Non
 
     run("--format", "html", "--format", "csv", judge=judge)
     page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    assert "This is not a grade yet." in page
+    assert "No grade yet" in page
     assert "The run was broken off before this check." in page
     assert ",not judged,," in (tmp_path / "report" / "grade.csv").read_text(encoding="utf-8")
 

@@ -271,7 +271,7 @@ def test_what_was_not_judged_is_no_zero_anywhere(case: str) -> None:
         "",
     )
     assert "**Not a grade**" in FORMATS["github-summary"].render(CASES[case])
-    assert "This is not a grade yet." in FORMATS["html"].render(CASES[case])
+    assert "<strong>No grade yet</strong>" in FORMATS["html"].render(CASES[case])
     root = ET.fromstring(FORMATS["junit"].render(CASES[case]).encode())  # noqa: S314
     assert int(root.get("errors", "0")) > 0
 
