@@ -36,7 +36,7 @@ class Staged:
 
     Attributes:
         name: the submission's folder or archive, without its ending.
-        sha256: of the paths and contents taken, in the order of the paths.
+        sha256: of the paths and contents taken, the same in whatever the work is packed.
         root: the private folder they were copied to.
         module: how the adapters are imported, as in "tests.adapters".
         search_paths: the folders, relative to the root, that imports start from, in order.
@@ -89,6 +89,7 @@ class Outcome:
     Attributes:
         message: the facts, without the requirement; empty where the check passed.
         picture: of a comparison of numbers that failed.
+        mistakes: the ids of the known mistakes any of which explains all that failed.
     """
 
     check: str
@@ -96,6 +97,7 @@ class Outcome:
     message: str
     duration_seconds: float
     picture: Picture | None = None
+    mistakes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,8 @@ class CheckResult:
         requirement: what is asked, in one sentence.
         message: the facts, or why there are none.
         picture: of a comparison of numbers that failed.
+        mistakes: the ids of the known mistakes any of which explains all that failed, each the
+            problem it belongs to and its name: "rope/half_split_pairs".
     """
 
     id: str
@@ -134,17 +138,26 @@ class CheckResult:
     message: str
     duration_seconds: float
     picture: Picture | None = None
+    mistakes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemResult:
-    """One problem in the report."""
+    """One problem in the report.
+
+    Attributes:
+        score: the points, with those carried forward.
+        carried: the points for what is right but for a mistake that costs another problem.
+        carried_from: those other problems.
+    """
 
     id: str
     title: str
     score: float
     max_score: float
     verdict: Verdict
+    carried: float = 0.0
+    carried_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,15 @@ class Limits(Table):
 
 
 class Scoring(Table):
-    """How a problem's points are divided."""
+    """How a problem's points are divided.
+
+    Attributes:
+        edge_share: what its edge checks are worth together.
+        carry_forward: whether a mistake that costs one problem is paid for once.
+    """
 
     edge_share: Share = 0.2
+    carry_forward: bool = True
 
 
 class Rules(Table):
@@ -100,6 +106,8 @@ class Problem(Rules):
 
     Attributes:
         core: the checks of each part; the parts share the core points equally.
+        built_on: other problems, each with the share of this one's points that is still earned by
+            what is right but for a known mistake in the other.
     """
 
     title: Sentence
@@ -108,6 +116,7 @@ class Problem(Rules):
     core: Parts
     edge: Names = ()
     advice: Names = ()
+    built_on: dict[str, Share] = {}
 
     def checks(self) -> Iterator[tuple[Tier, str]]:
         """Each check with its tier, core first."""
@@ -238,6 +247,7 @@ def read_rubric(path: Path) -> Rubric:
         if times > 1:
             raise RubricError(f"{where}: {name} is listed {times} times; list it once")
     check_rules(rubric)
+    check_dependencies(rubric)
     return rubric
 
 
@@ -266,6 +276,21 @@ def check_rules(rubric: Rubric) -> None:
                 raise RubricError(
                     f"{RUBRIC.as_posix()}: {table}.allowed: {name} is allowed anyway; correct its "
                     "spelling, or delete it"
+                )
+
+
+def check_dependencies(rubric: Rubric) -> None:
+    """See that problems are built on others that exist.
+
+    Raises:
+        RubricError: one is built on itself or on none that is known.
+    """
+    for name, problem in rubric.problems.items():
+        for other in problem.built_on:
+            if other == name or other not in rubric.problems:
+                raise RubricError(
+                    f"{RUBRIC.as_posix()}: problems.{name}.built_on: {other} is no other problem; "
+                    "correct its spelling or delete it"
                 )
 
 

@@ -222,6 +222,7 @@ def outcome_from(event: dict[str, Any]) -> Outcome:
         event["message"],
         event["duration_seconds"],
         None if picture is None else Picture.drawn(picture),
+        tuple(event["mistakes"]),
     )
 
 

@@ -1,7 +1,8 @@
 """Turns outcomes into points. The rubric is the denominator: what is not known earns nothing."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from cs336_grader.records import (
@@ -53,6 +54,7 @@ def result(check: Check, outcome: Outcome) -> CheckResult:
         message=message.strip("\n"),
         duration_seconds=round(max(0.0, seconds), 3) if math.isfinite(seconds) else 0.0,
         picture=outcome.picture,
+        mistakes=outcome.mistakes,
     )
 
 
@@ -66,50 +68,99 @@ def problem_results(
     charged = {
         finding.problem for finding in findings if finding.consequence is Consequence.COSTS_POINTS
     }
+    found: dict[str, dict[str, CheckResult]] = {name: {} for name in problems}
     results = {check.id: check for check in checks}
-    verdicts: dict[str, dict[str, Verdict]] = {name: {} for name in problems}
     for check in assignment.checks.values():
         if check.id in results:
-            verdicts[check.problem][check.name] = results[check.id].verdict
+            found[check.problem][check.name] = results[check.id]
+    scoring = assignment.rubric.scoring
+    costing = mistakes_that_cost(results.values(), charged) if scoring.carry_forward else ()
     return tuple(
         problem_result(
             name,
             assignment.rubric.problems[name],
-            assignment.rubric.scoring.edge_share,
-            verdicts[name],
+            scoring.edge_share,
+            found[name],
             charged=name in charged,
+            costing=costing,
         )
         for name in problems
     )
+
+
+def mistakes_that_cost(checks: Iterable[CheckResult], charged: Container[str]) -> frozenset[str]:
+    """The known mistakes that checks of their own problem have found, so that they are paid for.
+
+    One in a problem whose points the assignment's rules have taken excuses nothing.
+    """
+    return frozenset(
+        mistake
+        for check in checks
+        if check.tier is not Tier.ADVICE and check.problem not in charged
+        for mistake in check.mistakes
+        if problem_of(mistake) == check.problem
+    )
+
+
+def problem_of(mistake: str) -> str:
+    """The problem that a mistake belongs to."""
+    return mistake.partition("/")[0]
 
 
 def problem_result(
     name: str,
     problem: Problem,
     edge_share: float,
-    verdicts: Mapping[str, Verdict],
+    checks: Mapping[str, CheckResult],
     *,
     charged: bool = False,
+    costing: Container[str] = (),
 ) -> ProblemResult:
-    """A problem's points: those of its core, and of its edge as far as the core was earned.
+    """A problem's points: those it earned, and those carried forward.
 
-    Every part of the core counts alike and is earned when all its checks passed. Nothing is earned
-    by what the assignment's rules forbid.
+    A check that failed is excused where a mistake that another problem has paid for explains all of
+    it; a share of the points that are then missing no more is carried. Nothing is earned by what
+    the assignment's rules forbid.
     """
+    verdicts = {check: result.verdict for check, result in checks.items()}
     passed = {check for check, verdict in verdicts.items() if verdict is Verdict.PASSED}
-    core = share(passed.issuperset(part) for part in problem.core.values())
-    edge = share(check in passed for check in problem.edge)
-    reserved = edge_share if problem.edge else 0.0
-    earned = 0.0 if charged else problem.points * core * (1 - reserved + reserved * edge)
+    excuses = {check: excuse(problem, result, costing) for check, result in checks.items()}
+    excused = {check: other for check, other in excuses.items() if other is not None}
+    earned = 0.0 if charged else points(problem, edge_share, passed)
+    excusable = 0.0 if charged else points(problem, edge_share, passed.union(excused)) - earned
+    part = min((problem.built_on[other] for other in excused.values()), default=0.0)
+    carried = round(excusable * part, DECIMALS)
     return ProblemResult(
         id=name,
         title=problem.title,
-        score=min(max(round(earned, DECIMALS), 0.0), problem.points),
+        score=min(max(round(earned + carried, DECIMALS), 0.0), problem.points),
         max_score=problem.points,
         verdict=problem_verdict(
             [verdicts[check] for tier, check in problem.checks() if tier is not Tier.ADVICE]
         ),
+        carried=carried,
+        carried_from=tuple(sorted(set(excused.values()))) if carried else (),
     )
+
+
+def excuse(problem: Problem, check: CheckResult, costing: Container[str]) -> str | None:
+    """The problem whose mistake, paid for there, is all that a failed check has found."""
+    others = {problem_of(mistake) for mistake in check.mistakes if mistake in costing}
+    built_on = [other for other in others if other in problem.built_on]
+    if check.verdict is not Verdict.FAILED or not built_on:
+        return None
+    return max(built_on, key=lambda other: (problem.built_on[other], other))
+
+
+def points(problem: Problem, edge_share: float, passed: AbstractSet[str]) -> float:
+    """A problem's points: those of its core, and of its edge as far as the core was earned.
+
+    Every part of the core counts alike and is earned when all its checks passed.
+    """
+    core = share(passed >= set(part) for part in problem.core.values())
+    edge = share(check in passed for check in problem.edge)
+    reserved = edge_share if problem.edge else 0.0
+    return problem.points * core * (1 - reserved + reserved * edge)
 
 
 def share(held: Iterable[bool]) -> float:

@@ -1,0 +1,97 @@
+"""A mistake is paid for once: what is right but for it earns a share where it shows again."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cs336_grader.judging import scoring
+from cs336_grader.records import Consequence, Finding, Outcome, ProblemResult, Verdict
+from cs336_grader.rubric import Assignment, RubricError, load_assignment, read_rubric
+from grader_tests.unit.test_rubric import TINY
+
+ASSIGNMENT = load_assignment(TINY)
+MISTAKE = "moving_average/window_off_by_one"
+OTHER = "moving_average/window_of_two"
+AVERAGE = "test_moving_average"
+TOTALS = ("test_running_totals",)
+SHARE = 0.5
+
+
+def built(*, carry_forward: bool = True) -> Assignment:
+    """The tiny assignment with its last problem built on its first."""
+    rubric = ASSIGNMENT.rubric
+    problems = dict(rubric.problems)
+    problems["running_totals"] = problems["running_totals"].model_copy(
+        update={"built_on": {"moving_average": SHARE}}
+    )
+    scores = rubric.scoring.model_copy(update={"carry_forward": carry_forward})
+    changed = rubric.model_copy(update={"problems": problems, "scoring": scores})
+    return replace(ASSIGNMENT, rubric=changed)
+
+
+def graded(
+    mistakes: dict[str, tuple[str, ...]],
+    findings: tuple[Finding, ...] = (),
+    *,
+    carry_forward: bool = True,
+) -> ProblemResult:
+    """The last problem's result where these checks fail, each explained by these mistakes."""
+    assignment = built(carry_forward=carry_forward)
+    problems = tuple(assignment.rubric.problems)
+    outcomes = {
+        name: Outcome(name, Verdict.FAILED, "", 0.1, mistakes=mistakes[name])
+        if name in mistakes
+        else Outcome(name, Verdict.PASSED, "", 0.1)
+        for name in assignment.checks
+    }
+    checks = scoring.check_results(assignment, problems, outcomes, "absent")
+    results = scoring.problem_results(assignment, problems, checks, findings)
+    return next(result for result in results if result.id == "running_totals")
+
+
+def test_a_mistake_paid_for_elsewhere_costs_a_part() -> None:
+    """The share that the rubric says is earned all the same, and the report can tell from where."""
+    result = graded({AVERAGE: (MISTAKE,)} | dict.fromkeys(TOTALS, (MISTAKE, OTHER)))
+    assert (result.score, result.carried) == (2.0 * SHARE, 2.0 * SHARE)
+    assert result.carried_from == ("moving_average",)
+    assert result.verdict is Verdict.FAILED
+
+
+NOT_EXCUSED = {
+    "the mistake costs nothing elsewhere": dict.fromkeys(TOTALS, (MISTAKE,)),
+    "another mistake was paid for": {AVERAGE: (OTHER,)} | dict.fromkeys(TOTALS, (MISTAKE,)),
+    "nothing explains it": {AVERAGE: (MISTAKE,)} | dict.fromkeys(TOTALS, ()),
+    "its own mistake": {AVERAGE: (MISTAKE,)} | dict.fromkeys(TOTALS, ("running_totals/starts",)),
+}
+
+
+@pytest.mark.parametrize("mistakes", NOT_EXCUSED.values(), ids=NOT_EXCUSED)
+def test_nothing_else_is_excused(mistakes: dict[str, tuple[str, ...]]) -> None:
+    """Only what is known to be right but for a mistake that another problem has paid for."""
+    result = graded(mistakes)
+    assert (result.score, result.carried, result.carried_from) == (0.0, 0.0, ())
+
+
+def test_it_can_be_switched_off() -> None:
+    """The rubric decides."""
+    mistakes = {AVERAGE: (MISTAKE,)} | dict.fromkeys(TOTALS, (MISTAKE,))
+    assert graded(mistakes, carry_forward=False).score == 0.0
+
+
+@pytest.mark.parametrize("problem", ["moving_average", "running_totals"])
+def test_what_the_rules_forbid_carries_nothing(problem: str) -> None:
+    """Neither from a problem whose points were taken, nor to one."""
+    finding = Finding(problem, "a.py", 1, "x", Consequence.COSTS_POINTS, "It is ready-made.")
+    mistakes = {AVERAGE: (MISTAKE,)} | dict.fromkeys(TOTALS, (MISTAKE,))
+    assert graded(mistakes, (finding,)).score == 0.0
+
+
+def test_a_wrong_dependency_is_named(tmp_path: Path) -> None:
+    """A problem cannot be built on itself or on what is not there."""
+    text = (TINY / "tests" / "rubric.toml").read_text(encoding="utf-8")
+    for other in ("running_totals", "runing_total"):
+        path = tmp_path / "rubric.toml"
+        path.write_text(f"{text}\nbuilt_on = {{ {other} = 0.5 }}\n", encoding="utf-8")
+        with pytest.raises(RubricError, match=f"built_on: {other} is no other problem"):
+            read_rubric(path)
