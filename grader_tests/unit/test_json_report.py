@@ -36,7 +36,10 @@ def test_the_shape_is_known() -> None:
     assert set(found["submission"]) == {"name", "sha256"}
     assert set(found["isolation"]) == {"level", "barriers"}
     assert set(found["isolation"]["barriers"][0]) == {"resource", "closed", "by"}
-    assert set(found["problems"][0]) == {"id", "title", "score", "max_score", "verdict"}
+    assert set(found["problems"][0]) == {
+        *("id", "title", "score", "max_score", "verdict"),
+        *("carried", "carried_from"),
+    }
     assert found["checks"][0] == {
         "id": "tests/test_averages.py::test_moving_average",
         "problem": "moving_average",
@@ -46,6 +49,7 @@ def test_the_shape_is_known() -> None:
         "message": "",
         "duration_seconds": 0.1,
         "picture": None,
+        "mistakes": [],
     }
 
 
