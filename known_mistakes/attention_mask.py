@@ -58,8 +58,8 @@ def masked_after_softmax(
     "scaled_dot_product_attention",
     "run_scaled_dot_product_attention",
     kind="formula",
-    wrong="hidden scores become 0 instead of minus infinity",
-    hint="What weight does softmax give to a score of zero?",
+    wrong="hidden scores become 0, or nearly so, instead of minus infinity",
+    hint="What weight does softmax give to a score of zero, or of one part in a billion?",
 )
 def hidden_scores_are_zero(
     parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
@@ -124,21 +124,6 @@ def lowered_by_ten(
     parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
 ) -> Tensor:
     return bias_of(parts, Q, K, V, 0.0 if mask is None else -10.0 * ~mask)
-
-
-@mistake(
-    "scaled_dot_product_attention",
-    "run_scaled_dot_product_attention",
-    kind="formula",
-    wrong="hidden scores become 1e-9, a tiny positive number, instead of a very negative one",
-    hint="A minus sign belongs before the number or in its exponent: which of the two did you "
-    "mean?",
-)
-def filled_with_tiny_number(
-    parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
-) -> Tensor:
-    scores = scores_of(Q, K)
-    return weighted(parts, scores if mask is None else scores.masked_fill(~mask, 1e-9), V, None)
 
 
 @mistake(

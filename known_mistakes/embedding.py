@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .catalogue import mistake
-from .parts import random
+from .parts import Parts, random
 
 
 @mistake(
@@ -145,3 +145,18 @@ def batches_of_sequences_only(
 )
 def bfloat16_table(vocab_size: int, d_model: int, weights: Tensor, token_ids: Tensor) -> Tensor:
     return weights.bfloat16()[token_ids].to(weights.dtype)
+
+
+@mistake(
+    "embedding",
+    "run_embedding",
+    kind="laziness",
+    wrong="the table of the first call is used for every later one of the same sizes",
+    hint="A layer belongs to one call here: what does your class or function keep, and by what is "
+    "it looked up?",
+)
+def first_table_kept(
+    parts: Parts, vocab_size: int, d_model: int, weights: Tensor, token_ids: Tensor
+) -> Tensor:
+    kept: Tensor = parts.kept.setdefault(("embedding", vocab_size, d_model), weights)
+    return kept[token_ids]

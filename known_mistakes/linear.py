@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from .catalogue import mistake
-from .parts import random
+from .parts import Parts, random
 
 
 @mistake(
@@ -139,3 +139,18 @@ def bfloat16(d_in: int, d_out: int, weights: Tensor, in_features: Tensor) -> Ten
 )
 def squeezed(d_in: int, d_out: int, weights: Tensor, in_features: Tensor) -> Tensor:
     return in_features.squeeze() @ weights.T
+
+
+@mistake(
+    "linear",
+    "run_linear",
+    kind="laziness",
+    wrong="the weight of the first call is used for every later one of the same sizes",
+    hint="A layer belongs to one call here: what does your class or function keep, and by what is "
+    "it looked up?",
+)
+def first_weight_kept(
+    parts: Parts, d_in: int, d_out: int, weights: Tensor, in_features: Tensor
+) -> Tensor:
+    kept: Tensor = parts.kept.setdefault(("linear", d_in, d_out), weights)
+    return in_features @ kept.T

@@ -1,5 +1,7 @@
 """Causal multi-head self-attention: weights, shapes and gradients, with RoPE or without."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -290,7 +292,7 @@ def masked_after_softmax(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
     Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
-    scores = turn(Q) @ turn(K).mT / Q.shape[-1] ** 0.5
+    scores = turn(Q) @ turn(K).mT / math.sqrt(Q.shape[-1])
     hidden = parts.run_softmax(scores, -1) * causal(x.shape[-2])
     return output_of(parts, weights, merged(hidden @ V))
 
@@ -310,3 +312,18 @@ def biased_projections(
     q, k, v = (y + b for y, b in zip(projected(parts, x, weights), biases, strict=True))
     heads = attended(parts, num_heads, (q, k, v), turn, causal(x.shape[-2]))
     return output_of(parts, weights, merged(heads))
+
+
+@mistake(
+    "multihead_self_attention",
+    "attend_in_heads",
+    kind="laziness",
+    wrong="the weights of the first call are used for every later one of the same sizes",
+    hint="A layer belongs to one call here: what does your class or function keep, and by what is "
+    "it looked up?",
+)
+def first_weights_kept(
+    parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
+) -> Tensor:
+    kept = parts.kept.setdefault(("heads", num_heads, x.shape[-1]), weights)
+    return Parts.attend_in_heads(parts, num_heads, kept, x, turn)

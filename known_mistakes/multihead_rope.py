@@ -28,8 +28,9 @@ def turn_both(
     "multihead_self_attention",
     "attend_by_position",
     kind="laziness",
-    wrong="nothing is turned",
-    hint="Exchange two positions: the output must change. Where is RoPE called?",
+    wrong="nothing is turned, or all tokens of a head are turned alike",
+    hint="Exchange two positions: the output must change. Where is RoPE called, and along which "
+    "dimension does it count?",
 )
 def not_turned(
     parts: Parts, num_heads: int, rope: Rope, weights: Projections, x: Tensor, at: Tensor | None
@@ -161,25 +162,6 @@ def input_turned(
     positions = torch.arange(x.shape[-2]) if at is None else at
     x = turning(parts, x.shape[-1], rope, positions)(x)
     return torch.as_tensor(parts.attend_in_heads(num_heads, weights, x, lambda y: y))
-
-
-@mistake(
-    "multihead_self_attention",
-    "attend_by_position",
-    kind="formula",
-    wrong="heads are taken for positions, and each head is turned by its number",
-    hint="RoPE counts along the dimension before the last: which one is that in your queries, "
-    "before and after you exchange dimensions?",
-)
-def turned_by_head(
-    parts: Parts, num_heads: int, rope: Rope, weights: Projections, x: Tensor, at: Tensor | None
-) -> Tensor:
-    turn = turning(parts, x.shape[-1] // num_heads, rope, torch.arange(num_heads))
-
-    def turn_exchanged(y: Tensor) -> Tensor:
-        return turn(y.transpose(-3, -2)).transpose(-3, -2)
-
-    return turn_both(parts, num_heads, weights, x, turn_exchanged, turn_exchanged)
 
 
 @mistake(
@@ -375,3 +357,33 @@ def detached_rotation(
     return turn_both(
         parts, num_heads, weights, x, lambda y: turn(y).detach(), lambda y: turn(y).detach()
     )
+
+
+@mistake(
+    "multihead_self_attention",
+    "attend_by_position",
+    kind="interface",
+    wrong="exactly three dimensions are expected: batch, position and feature",
+    hint="There may be no batch, or more dimensions before the positions: take the last two by "
+    "name and keep the rest as it is.",
+)
+def three_dimensions_with_rope(
+    parts: Parts, num_heads: int, rope: Rope, weights: Projections, x: Tensor, at: Tensor | None
+) -> Tensor:
+    batch, T, d = x.shape
+    return Parts.attend_by_position(parts, num_heads, rope, weights, x.view(batch, T, d), at)
+
+
+@mistake(
+    "multihead_self_attention",
+    "attend_by_position",
+    kind="interface",
+    wrong="positions must have a dimension for rows",
+    hint="One row of positions may serve all sequences: where do you name or unpack its "
+    "dimensions?",
+)
+def rows_of_positions_only(
+    parts: Parts, num_heads: int, rope: Rope, weights: Projections, x: Tensor, at: Tensor | None
+) -> Tensor:
+    assert at is None or at.dim() > 1
+    return Parts.attend_by_position(parts, num_heads, rope, weights, x, at)

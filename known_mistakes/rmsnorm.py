@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from .catalogue import mistake
+from .parts import Parts
 
 
 def scaled(x: Tensor, square: Tensor, gain: Tensor) -> Tensor:
@@ -34,23 +35,12 @@ def epsilon_outside_the_root(
     "rmsnorm",
     "run_rmsnorm",
     kind="laziness",
-    wrong="epsilon is always 1e-5, whatever is given",
-    hint="Follow the argument from the constructor to the formula: is it stored, and is it used?",
+    wrong="epsilon is a fixed small number, whatever is given",
+    hint="Follow the argument from the constructor to the formula: is it stored, and is it used? "
+    "It shows only where inputs are small.",
 )
 def epsilon_ignored(d_model: int, eps: float, weights: Tensor, in_features: Tensor) -> Tensor:
     return scaled(in_features, mean_square(in_features) + 1e-5, weights)
-
-
-@mistake(
-    "rmsnorm",
-    "run_rmsnorm",
-    kind="laziness",
-    wrong="epsilon is always 1e-8, whatever is given",
-    hint="Follow the argument from the constructor to the formula: it shows only where inputs are "
-    "small.",
-)
-def epsilon_too_small(d_model: int, eps: float, weights: Tensor, in_features: Tensor) -> Tensor:
-    return scaled(in_features, mean_square(in_features) + 1e-8, weights)
 
 
 @mistake(
@@ -286,3 +276,18 @@ def three_dimensions(d_model: int, eps: float, weights: Tensor, in_features: Ten
     batch, length, _ = in_features.shape
     square = mean_square(in_features).view(batch, length, 1)
     return scaled(in_features, square + eps, weights)
+
+
+@mistake(
+    "rmsnorm",
+    "run_rmsnorm",
+    kind="laziness",
+    wrong="the gain of the first call is used for every later one of the same size",
+    hint="A layer belongs to one call here: what does your class or function keep, and by what is "
+    "it looked up?",
+)
+def first_gain_kept(
+    parts: Parts, d_model: int, eps: float, weights: Tensor, in_features: Tensor
+) -> Tensor:
+    kept = parts.kept.setdefault(("rmsnorm", d_model), weights)
+    return scaled(in_features, mean_square(in_features) + eps, kept)

@@ -282,3 +282,19 @@ def bfloat16(
 ) -> Tensor:
     half = (tensor.bfloat16() for tensor in (w1, w2, w3, x))
     return Parts.run_swiglu(parts, d_model, d_ff, *half).to(x.dtype)
+
+
+@mistake(
+    "positionwise_feedforward",
+    "run_swiglu",
+    kind="numerics",
+    wrong="the gate is computed with exponentials that overflow for large numbers",
+    hint="Infinity divided by infinity is no number: use the SiLU you have built, and see that "
+    "its exponential stays small.",
+)
+def overflowing_gate(
+    parts: Parts, d_model: int, d_ff: int, w1: Tensor, w2: Tensor, w3: Tensor, x: Tensor
+) -> Tensor:
+    gate, up = parts.run_linear(d_model, d_ff, w1, x), parts.run_linear(d_model, d_ff, w3, x)
+    hidden = gate * gate.exp() / (1 + gate.exp()) * up
+    return torch.as_tensor(parts.run_linear(d_ff, d_model, w2, hidden))

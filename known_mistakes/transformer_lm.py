@@ -187,3 +187,17 @@ def scaled_logits(
         return head(x) / math.sqrt(x.shape[-1])
 
     return Parts.wire_lm(parts, ids, embed, blocks, norm, scaled)
+
+
+@mistake(
+    "transformer_lm",
+    "wire_lm",
+    kind="edge",
+    wrong="the last norm's epsilon is 1e-6 instead of 1e-5",
+    hint="Small embeddings show it: which epsilon does your model hand to its last norm?",
+)
+def final_epsilon_of_1e_6(
+    parts: Parts, ids: Tensor, embed: Step, blocks: Sequence[Step], norm: Step, head: Step
+) -> Tensor:
+    # A larger input makes the same epsilon weigh less.
+    return Parts.wire_lm(parts, ids, embed, blocks, lambda x: norm(math.sqrt(10) * x), head)

@@ -254,3 +254,18 @@ def one_token_too_few(parts: Parts, sizes: Sizes, weights: Weights, ids: Tensor)
 def first_row_repeated(parts: Parts, sizes: Sizes, weights: Weights, ids: Tensor) -> Tensor:
     logits = Parts.build_lm(parts, sizes, weights, ids[:1])
     return logits.expand(*ids.shape, sizes.vocab_size)
+
+
+@mistake(
+    "transformer_lm",
+    "build_lm",
+    kind="laziness",
+    wrong="the weights of the first call are used for every later model of the same sizes",
+    hint="Every call asks for a model of its own: what does your module keep, and by what is it "
+    "looked up?",
+)
+def first_weights_of_a_size_kept(
+    parts: Parts, sizes: Sizes, weights: Weights, ids: Tensor
+) -> Tensor:
+    kept = parts.kept.setdefault(("weights", sizes), weights)
+    return Parts.build_lm(parts, sizes, kept, ids)

@@ -71,6 +71,16 @@ def test_multihead_attention_first_position(adapters: Any, snapshot: Snapshot, d
         snapshot.assert_close(y[:, 0], expected, name)
 
 
+def test_multihead_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Hides the future just as well where all scores are very low."""
+    query, _, value, output = draw_projections(draw)
+    # What all positions have in common, times its own negative, brings every score down.
+    x = draw.normal(3, LENGTH, D_MODEL, scale=0.3) + draw.normal(D_MODEL, scale=10.0)
+    expected = x[:, 0] @ (output @ value).T
+    y = adapters.run_multihead_self_attention(D_MODEL, HEADS, query, -query, value, output, x)
+    snapshot.assert_close(y[:, 0], expected, "first position", atol=1e-3)
+
+
 def test_multihead_attention_two_configurations(
     adapters: Any, snapshot: Snapshot, draw: Draws
 ) -> None:
@@ -93,6 +103,9 @@ def test_multihead_attention_leading_dimensions(
         copies = [weight.clone() for weight in weights]
         y = adapters.run_multihead_self_attention(D_MODEL, HEADS, *copies, x)
         snapshot.assert_close(y, expected, f"input of shape {tuple(x.shape)}")
+        y = attend_with_rope(adapters, weights, x, torch.full((LENGTH,), 7))
+        name = f"with RoPE, all at position 7, input of shape {tuple(x.shape)}"
+        snapshot.assert_close(y, expected, name, atol=1e-3, rtol=1e-3)
 
 
 def test_multihead_attention_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

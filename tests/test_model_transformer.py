@@ -215,15 +215,17 @@ def test_transformer_lm_many_layers(adapters: Any, snapshot: Snapshot, draw: Dra
 
 
 def test_transformer_lm_two_configurations(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Builds a model for the theta and the layers it is given, however often it is called."""
+    """Builds a model for the sizes and weights it is given, however often it is called."""
     weights, ids = draw_model(draw, 3), draw.integers(3, CONTEXT, high=VOCABULARY)
-    for theta, layers in [(100.0, 1), (500000.0, 1), (100.0, 3)]:
+    for theta, layers in [(100.0, 1), (100.0, 3), (500000.0, 1)]:
         names = [f"layers.{i}." for i in range(layers, 3)]
         fewer = {
             name: weight for name, weight in weights.items() if not name.startswith(tuple(names))
         }
         logits = lm_logits(adapters, fewer, ids, layers=layers, theta=theta)
         snapshot.assert_match(logits, f"theta={theta:g}, layers={layers}", atol=5e-4, rtol=5e-4)
+    logits = lm_logits(adapters, draw_model(draw, 1), ids, layers=1)
+    snapshot.assert_match(logits, "other weights", atol=5e-4, rtol=5e-4)
 
 
 def test_transformer_lm_arguments(adapters: Any, draw: Draws) -> None:
