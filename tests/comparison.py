@@ -62,6 +62,13 @@ class Comparison:
         ]
         return None if None in found else found[0]
 
+    def distance(self) -> float:
+        """How far it is from the nearest expected value, as a multiple of what is allowed."""
+        return min(
+            distance(self.actual, value, self.tolerance, same_dtype=self.same_dtype)
+            for value in self.expected
+        )
+
 
 class CheckFailedError(AssertionError):
     """A check's requirement was not met.
@@ -172,6 +179,25 @@ def difference(
     return number_difference(got, wanted, tolerance, reveal=reveal)
 
 
+def distance(
+    actual: object, expected: object, tolerance: Tolerance, *, same_dtype: bool = False
+) -> float:
+    """The largest error as a multiple of what is allowed at its place.
+
+    It is infinite where more is wrong than numbers, as with a shape, NaN or an item of a list.
+    """
+    anything = Tolerance(np.inf, 0.0)
+    if difference(actual, expected, anything, same_dtype=same_dtype) is not None:
+        return np.inf
+    got, wanted = as_array(actual), as_array(expected)
+    if got is None or wanted is None:
+        return 0.0
+    error = errors(got.astype(np.float64), wanted.astype(np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        multiples = np.where(error == 0.0, 0.0, error / tolerance.allowed(wanted))
+    return float(multiples.max(initial=0.0))
+
+
 def kind(value: object) -> str:
     """What a value is, in words for a failure."""
     if value is None:
@@ -198,10 +224,7 @@ def number_difference(
     if unexpected.any():
         names = "NaN" if np.isnan(actual[unexpected]).all() else "NaN or infinity"
         return f"{share(unexpected)} are {names}, first at {place(first(unexpected))}."
-    with np.errstate(invalid="ignore"):
-        error = np.abs(actual - expected)
-    # Where both are infinite or NaN alike, nothing differs; where only the expected is, all does.
-    error = np.where((actual == expected) | np.isnan(actual), 0.0, np.nan_to_num(error, nan=np.inf))
+    error = errors(actual, expected)
     allowed = tolerance.allowed(wanted)
     wrong = error > allowed
     if not wrong.any():
@@ -212,6 +235,16 @@ def number_difference(
         f" where {allowed[worst]:.1g} is allowed; mean error {error[wrong].mean():.3g}."
     )
     return facts + "\n" + places(actual, expected, wrong, reveal=reveal)
+
+
+def errors(
+    actual: npt.NDArray[np.float64], expected: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The error at each place, where NaN is expected wherever there is one."""
+    with np.errstate(invalid="ignore"):
+        error = np.abs(actual - expected)
+    # Where both are infinite or NaN alike, nothing differs; where only the expected is, all does.
+    return np.where((actual == expected) | np.isnan(actual), 0.0, np.nan_to_num(error, nan=np.inf))
 
 
 def share(where: npt.NDArray[np.bool_]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.comparison import Tolerance, difference
+from tests.comparison import Comparison, Tolerance, difference
 from tests.memory import MEBIBYTE, Memory
 from tests.snapshots import SnapshotFolder
 
@@ -32,6 +32,27 @@ def test_the_largest_error_is_told_with_what_is_allowed_in_its_place() -> None:
     )
     assert facts is not None
     assert "largest error 0.3 where 0.2 is allowed" in facts
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "distance"),
+    [
+        (torch.tensor([1.0, 2.0]), (torch.tensor([1.0, 2.25]),), 2.5),
+        (torch.tensor([1.0, 2.0]), (torch.tensor([9.0, 9.0]), torch.tensor([1.0, 2.0])), 0.0),
+        (torch.tensor([1.0]), (torch.tensor([[1.0]]),), np.inf),
+        (torch.tensor([np.nan]), (torch.tensor([1.0]),), np.inf),
+        (torch.tensor([1.0]), (torch.tensor([np.inf]),), np.inf),
+        ([1, 2], ([1, 3],), np.inf),
+        ([1, 2], ([1, 2],), 0.0),
+        (torch.zeros(0), (torch.zeros(0),), 0.0),
+    ],
+)
+def test_a_distance_counts_in_what_is_allowed(
+    actual: object, expected: tuple[object, ...], distance: float
+) -> None:
+    """The nearest right value counts; where more than numbers is wrong, nothing is near."""
+    compared = Comparison("check", "output", actual, expected, Tolerance(0.1, 0.0))
+    assert compared.distance() == pytest.approx(distance)
 
 
 def test_watching_a_process_that_ends_hides_no_exception() -> None:
