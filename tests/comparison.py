@@ -43,6 +43,7 @@ class Comparison:
         expected: the value that is explained when none matches, then others just as right.
         tolerance: how far numbers may differ.
         same_dtype: whether the dtype must be the same, not only of the same kind.
+        position: how many comparisons of the same case came before.
     """
 
     check: str
@@ -51,6 +52,7 @@ class Comparison:
     expected: tuple[object, ...]
     tolerance: Tolerance
     same_dtype: bool = False
+    position: int = 0
 
     def facts(self, *, reveal: bool) -> str | None:
         """What differs from the first expected value, or None if one of them matches."""
@@ -244,7 +246,9 @@ def errors(
     with np.errstate(invalid="ignore"):
         error = np.abs(actual - expected)
     # Where both are infinite or NaN alike, nothing differs; where only the expected is, all does.
-    return np.where((actual == expected) | np.isnan(actual), 0.0, np.nan_to_num(error, nan=np.inf))
+    return np.where(
+        (actual == expected) | np.isnan(actual), 0.0, np.where(np.isnan(error), np.inf, error)
+    )
 
 
 def share(where: npt.NDArray[np.bool_]) -> str:
