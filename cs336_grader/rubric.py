@@ -31,7 +31,8 @@ def parts(core: object) -> object:
 
 
 Names = tuple[Annotated[str, Field(min_length=1)], ...]
-DottedNames = tuple[Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")], ...]
+DottedName = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+DottedNames = tuple[DottedName, ...]
 SomeNames = Annotated[Names, Field(min_length=1)]
 Parts = Annotated[dict[str, SomeNames], BeforeValidator(parts), Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -130,10 +131,14 @@ class Rubric(Table):
 
     Attributes:
         package: what the student's package is called unless a student calls it something else.
+        known_mistakes: the package beside the suite that holds wrong implementations.
+        correct_variants: the one that holds right implementations.
     """
 
     title: Sentence
     package: Sentence
+    known_mistakes: DottedName | None = None
+    correct_variants: DottedName | None = None
     limits: Limits = Limits()
     scoring: Scoring = Scoring()
     rules: Rules = Rules()
