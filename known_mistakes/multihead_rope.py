@@ -363,7 +363,7 @@ def detached_rotation(
     "multihead_self_attention",
     "attend_by_position",
     kind="interface",
-    wrong="exactly three dimensions are expected: batch, position and feature",
+    wrong="exactly three dimensions are expected where there is RoPE: batch, position and feature",
     hint="There may be no batch, or more dimensions before the positions: take the last two by "
     "name and keep the rest as it is.",
 )

@@ -272,8 +272,17 @@ def adapters_with(*mistakes: Mistake) -> Parts:
     """All adapters of a submission whose only faults are these, as if just imported.
 
     Each call gives new ones, in which nothing is kept of earlier calls.
+
+    Raises:
+        ValueError: two of the mistakes are in the same place.
     """
-    return Parts(**{name: part for known in mistakes for name, part in known.replaces.items()})
+    replaced: dict[str, Part] = {}
+    for known in mistakes:
+        taken = replaced.keys() & known.replaces.keys()
+        if taken:
+            raise ValueError(f"{known.id} replaces {sorted(taken)} as another mistake does")
+        replaced.update(known.replaces)
+    return Parts(**replaced)
 
 
 def of_layer(weights: Weights, i: int) -> Weights:

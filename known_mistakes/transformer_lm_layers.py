@@ -91,7 +91,6 @@ def embeddings_added_again(
     x = embed(ids)
     for block in blocks:
         x = block(x)
-    # Doubled, so that it shows where the blocks add nothing: the norm takes a common factor away.
     return head(norm(x + embed(ids)))
 
 

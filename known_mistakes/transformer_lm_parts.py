@@ -269,3 +269,39 @@ def first_weights_of_a_size_kept(
 ) -> Tensor:
     kept = parts.kept.setdefault(("weights", sizes), weights)
     return Parts.build_lm(parts, sizes, kept, ids)
+
+
+@mistake(
+    "transformer_lm",
+    "build_lm",
+    kind="laziness",
+    wrong="all blocks share the norms of the last one",
+    hint="Each block has two norms with gains of their own: are they built once, outside the loop "
+    "over the layers?",
+)
+def shared_norms(parts: Parts, sizes: Sizes, weights: Weights, ids: Tensor) -> Tensor:
+    shared = {
+        f"layers.{i}.{name}.weight": weights[f"layers.{sizes.num_layers - 1}.{name}.weight"]
+        for i in range(sizes.num_layers)
+        for name in ("ln1", "ln2")
+    }
+    return Parts.build_lm(parts, sizes, weights | shared, ids)
+
+
+@mistake(
+    "transformer_lm",
+    "build_lm",
+    kind="laziness",
+    wrong="all blocks share the attention of the last one",
+    hint="Each block has projections of its own: is attention built once, outside the loop over "
+    "the layers?",
+)
+def shared_attention(parts: Parts, sizes: Sizes, weights: Weights, ids: Tensor) -> Tensor:
+    shared = {
+        f"layers.{i}.attn.{name}_proj.weight": weights[
+            f"layers.{sizes.num_layers - 1}.attn.{name}_proj.weight"
+        ]
+        for i in range(sizes.num_layers)
+        for name in ("q", "k", "v", "output")
+    }
+    return Parts.build_lm(parts, sizes, weights | shared, ids)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import torch
 
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.suite import Suite, run_suite
@@ -74,6 +75,52 @@ def test_mistake_costs_points_in_its_own_problem(known: Mistake) -> None:
 def test_parts_without_a_mistake_lose_nothing(problem: str) -> None:
     """What mistakes are put into is right by itself."""
     assert lost(problem) == {}
+
+
+def mistake_of(name: str) -> Mistake:
+    """The mistake of this id."""
+    return next(known for known in MISTAKES if known.id == name)
+
+
+def test_a_wrong_part_shows_in_all_that_is_built_on_it() -> None:
+    """Wrong RoPE costs points where it is used, and nothing where it is not."""
+    wrong_rope = mistake_of("rope/half_split_pairs")
+    failed = lost("multihead_self_attention", wrong_rope)
+    assert "test_multihead_attention_with_rope" in failed
+    assert "test_multihead_attention" not in failed
+    assert lost("transformer_block", wrong_rope)
+    assert lost("transformer_lm", wrong_rope)
+    assert not lost("scaled_dot_product_attention", wrong_rope)
+
+
+def test_mistakes_can_be_made_together() -> None:
+    """Two mistakes are in one submission, each in its place, unless the place is the same."""
+    wrong_rope, post_norm = (
+        mistake_of("rope/half_split_pairs"),
+        mistake_of("transformer_block/post_norm"),
+    )
+    assert lost("rope", wrong_rope, post_norm) == lost("rope", wrong_rope)
+    residual = "test_transformer_block_residual"
+    assert residual not in lost("transformer_block", wrong_rope)
+    assert residual in lost("transformer_block", wrong_rope, post_norm)
+    with pytest.raises(ValueError, match="as another mistake does"):
+        adapters_with(wrong_rope, mistake_of("rope/other_direction"))
+
+
+def test_every_problem_has_mistakes() -> None:
+    """Each problem has ten at least."""
+    for problem in ASSIGNMENT.rubric.problems:
+        assert sum(known.problem == problem for known in MISTAKES) >= 10, problem
+
+
+def test_what_is_kept_is_forgotten_by_a_new_submission() -> None:
+    """What a mistake keeps between calls does not outlive the adapters it was made for."""
+    first_kept = mistake_of("linear/first_weight_kept")
+    x, one, two = torch.ones(1, 3), torch.ones(2, 3), torch.zeros(2, 3)
+    adapters = adapters_with(first_kept)
+    assert adapters.run_linear(3, 2, one, x).tolist() == [[3.0, 3.0]]
+    assert adapters.run_linear(3, 2, two, x).tolist() == [[3.0, 3.0]]
+    assert adapters_with(first_kept).run_linear(3, 2, two, x).tolist() == [[0.0, 0.0]]
 
 
 def test_mistakes_replace_what_belongs_to_their_problem() -> None:
