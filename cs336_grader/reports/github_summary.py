@@ -79,7 +79,8 @@ def details(report: Report) -> Iterator[str]:
 def folded(problem: ProblemResult, groups: list[summary.Group]) -> str:
     """A problem's checks below a line that opens them."""
     earned = f"{summary.points(problem.score)} / {summary.points_whole(problem.max_score)}"
-    inside = "\n\n".join(map(group_told, groups))
+    parts = [text(summary.carried(problem)), *map(group_told, groups)]
+    inside = "\n\n".join(filter(None, parts))
     title = html.escape(plain_line(f"{problem.title}: {earned}", MAX_LINE)).replace("@", AT)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
 

@@ -47,8 +47,9 @@ def add_suite(root: ET.Element, report: Report, problem: ProblemResult) -> None:
         ET.SubElement(properties, "property", name=name, value=line(value))
     for check in checks:
         add_case(suite, check)
-    if findings := summary.costly(report, problem):
-        ET.SubElement(suite, "system-out").text = "\n".join(map(finding_told, findings))
+    told = [*map(finding_told, summary.costly(report, problem)), line(summary.carried(problem))]
+    if any(told):
+        ET.SubElement(suite, "system-out").text = "\n".join(filter(None, told))
     for name, tag in COUNTED.items():
         suite.set(name, str(count(suite.iter("testcase"), tag)))
     suite.set("time", seconds(sum(check.duration_seconds for check in checks)))

@@ -75,6 +75,14 @@ def standing(problem: ProblemResult) -> str:
     return problem.verdict.value
 
 
+def carried(problem: ProblemResult) -> str:
+    """Which points a problem has although it failed, and why; empty where it has none."""
+    if not problem.carried_from:
+        return ""
+    others = listed(problem.carried_from)
+    return f"Right, given your {others}: {points(problem.carried)} of these points are carried."
+
+
 def is_complete(report: Report) -> bool:
     """Whether the score is one: every problem was judged."""
     return all(problem.verdict is not Verdict.NOT_JUDGED for problem in report.problems)

@@ -12,10 +12,12 @@ from rich.text import Text
 from cs336_grader.records import CheckResult, Consequence, ProblemResult, Report, Tier, Verdict
 
 from . import summary
+from .plain_text import plain, plain_line
 from .summary import Group
 
 # Of what is said about one check, this many lines are shown.
 MAX_LINES = 12
+MAX_TEXT = 10_000
 MAX_NOTES = 12
 MAX_FINDINGS = 12
 # Of the groups of checks that failed in one problem, this many are told in full.
@@ -69,7 +71,7 @@ class Writer:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Add a line as it is."""
-        self.lines.append(Text(text, style))
+        self.lines.append(Text(plain(text, MAX_TEXT), style))
 
     def marked(self, standing: str, indent: int, text: str, style: str = "") -> None:
         """Add a paragraph that begins with a coloured mark."""
@@ -92,6 +94,7 @@ class Writer:
 
     def wrapped(self, text: str, indent: int) -> list[str]:
         """A line cut to the width; what continues it keeps its own indentation."""
+        text = plain(text, MAX_TEXT)
         own = len(text) - len(text.lstrip(" "))
         pad = " " * min(indent + own, self.width // 2)
         unbroken = SHORT_LIST.sub(lambda found: found[0].replace(" ", NO_BREAK), text.strip())
@@ -144,7 +147,7 @@ def write_legend(report: Report, writer: Writer) -> None:
 
 def problem_line(problem: ProblemResult, writer: Writer) -> Text:
     """A problem's name, points and mark, in columns."""
-    name = textwrap.shorten(problem.id, NAME_WIDTH - 1, placeholder="...")
+    name = textwrap.shorten(plain_line(problem.id, MAX_TEXT), NAME_WIDTH - 1, placeholder="...")
     line = Text(name.ljust(NAME_WIDTH))
     earned, whole = summary.points(problem.score), summary.points_whole(problem.max_score)
     line.append(f"{earned:>5} / {whole:<4} ")
@@ -159,6 +162,7 @@ def write_failures(report: Report, writer: Writer) -> None:
         if checks:
             writer.line()
             writer.lines.append(problem_line(problem, writer))
+            writer.paragraph(summary.carried(problem), 2, MAX_LINES)
             write_checks(checks, writer)
 
 

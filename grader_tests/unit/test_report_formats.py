@@ -1,5 +1,6 @@
 """Whatever a report holds, each format is valid and nothing in it acts on its reader."""
 
+import base64
 import json
 import os
 import unicodedata
@@ -25,9 +26,10 @@ from cs336_grader.records import (
     Tier,
     Verdict,
 )
+from cs336_grader.reports import terminal
 from cs336_grader.reports.files import write
 from cs336_grader.reports.formats import FORMATS, Destination, publish
-from grader_tests.unit.readers import READERS
+from grader_tests.unit.readers import READERS, unescaped
 from grader_tests.unit.sample_reports import CASES
 from grader_tests.unit.test_repository import ROOT
 
@@ -72,7 +74,7 @@ def filled(text: str) -> Report:
         for verdict in Verdict
     )
     problems = (
-        ProblemResult("a", text, 0.5, 2.0, Verdict.FAILED),
+        ProblemResult("a", text, 0.5, 2.0, Verdict.FAILED, carried=0.5, carried_from=(text,)),
         ProblemResult("b", text, 0.0, 1.0, Verdict.NOT_JUDGED),
         ProblemResult(text, text, 3.0, 3.0, Verdict.PASSED),
     )
@@ -116,6 +118,27 @@ def test_hostile_text_in_every_place(name: str, kind: str, tmp_path: Path) -> No
             unicodedata.category(c) for text in found for c in text if c not in "\n\u2060"
         }
         assert not categories & {"Cc", "Cf", "Cs"}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_text_in_the_terminal(kind: str) -> None:
+    """Nothing of it moves the cursor, sets a colour or hides what stands around it."""
+    surroundings = terminal.Surroundings(100, ascii_only=False, repeat="", saved=())
+    text = terminal.render(filled(HOSTILE[kind]), surroundings).plain
+    categories = {unicodedata.category(character) for character in text if character != "\n"}
+    assert not categories & {"Cc", "Cf", "Cs"}
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in {"json", "csv", "ctrf"}])
+def test_what_was_carried_is_told(name: str) -> None:
+    """Whoever reads of a problem that failed reads why it has points."""
+    failed, *others = CASES["mixed"].problems
+    carrying = replace(failed, carried=0.8, carried_from=("count_words",))
+    text = FORMATS[name].render(replace(CASES["mixed"], problems=(carrying, *others)))
+    told = "Right, given your count_words: 0.8 of these points are carried."
+    if name == "classroom-output":
+        text = base64.b64decode(text.removeprefix("result=")).decode()
+    assert told in unescaped(text.replace("\\", ""))
 
 
 TEXTS = st.text(max_size=200) | st.sampled_from([text[:300] for text in HOSTILE.values()])
