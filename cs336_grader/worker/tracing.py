@@ -24,7 +24,6 @@ MAX_DEPTH = 50
 PASSED_THROUGH = tuple(
     str(Path(torch.__file__).parent / folder) for folder in ("nn", "optim", "utils")
 )
-WRAPPED = "_entered_by_a_submission"
 
 
 class Tracer:
@@ -39,6 +38,7 @@ class Tracer:
         self.root = f"{root}/"
         self.rules = rules
         self.allowed = {id(resolved(name)) for name, noted in rules.items() if not noted}
+        self.wrappers: dict[int, Callable[..., Any]] = {}
         self.seen: dict[tuple[str, int, str], bool] = {}
         self.entered = False
 
@@ -52,7 +52,8 @@ class Tracer:
 
     def install(self) -> None:
         """Wrap all that is forbidden and is imported by now."""
-        for module_name, module in sorted(sys.modules.items()):
+        # The public name of what has several comes first.
+        for module_name, module in sorted(sys.modules.items(), key=lambda item: privacy(item[0])):
             if type(module) is ModuleType and self.is_forbidden(module_name):
                 self.wrap_module(module_name, module)
         for name, forbidden in self.rules.items():
@@ -99,8 +100,9 @@ class Tracer:
 
     def wrapped(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function that notes where it is entered from, and does what it did."""
-        if hasattr(function, WRAPPED):
-            return function
+        # One for each function, by whatever names: what compiles code tells functions apart by it.
+        if id(function) in self.wrappers:
+            return self.wrappers[id(function)]
 
         @functools.wraps(function)
         def entered(*args: Any, **kwargs: Any) -> Any:
@@ -113,7 +115,7 @@ class Tracer:
             finally:
                 self.entered = False
 
-        setattr(entered, WRAPPED, True)
+        self.wrappers[id(function)] = self.wrappers[id(entered)] = entered
         return entered
 
     def note(self, name: str, frame: FrameType | None) -> None:
@@ -138,6 +140,11 @@ class Tracer:
         new = [list(place) for place, is_new in self.seen.items() if is_new]
         self.seen = dict.fromkeys(self.seen, False)
         return new
+
+
+def privacy(name: str) -> tuple[bool, str]:
+    """Sorts names with a private part after all others."""
+    return "._" in name, name
 
 
 def resolved(name: str) -> Any:
