@@ -118,6 +118,7 @@ class Snapshot:
         self.exact = exact
         self.entries: Entries = {}
         self.seen: set[str] = set()
+        self.compared = 0
 
     def assert_match(
         self,
@@ -152,8 +153,7 @@ class Snapshot:
         saved = self.expected_values.load(self.check, name)
         if saved is None:
             pytest.fail(f"no snapshot holds {name!r} of {self.check}; write it: make snapshots")
-        tolerance = self.tolerance(atol, rtol)
-        self.compare(Comparison(self.check, name, actual, (decode(saved),), tolerance, same_dtype))
+        self.compare(name, actual, (decode(saved),), self.tolerance(atol, rtol), same_dtype)
 
     def assert_close(
         self,
@@ -181,21 +181,31 @@ class Snapshot:
             CheckFailedError: it differs from all of them.
         """
         __tracebackhide__ = True
-        tolerance, right = self.tolerance(atol, rtol), (expected, *alternatives)
-        self.compare(Comparison(self.check, name, actual, right, tolerance, same_dtype))
+        right = (expected, *alternatives)
+        self.compare(name, actual, right, self.tolerance(atol, rtol), same_dtype)
 
-    def compare(self, comparison: Comparison) -> None:
+    def compare(
+        self,
+        name: str,
+        actual: object,
+        expected: tuple[object, ...],
+        tolerance: Tolerance,
+        same_dtype: bool,
+    ) -> None:
         """Raise a failure that begins with the requirement, if there are facts."""
         __tracebackhide__ = True
+        comparison = Comparison(
+            self.check, name, actual, expected, tolerance, same_dtype, self.compared
+        )
+        self.compared += 1
         if self.observer is not None:
             self.observer.observe(comparison)
             return
         facts = comparison.facts(reveal=self.reveal)
         if facts is None:
             return
-        where = "" if comparison.name == "output" else f"{comparison.name}: "
-        expected, tolerance = comparison.expected[0], comparison.tolerance
-        picture = error_picture(comparison.actual, expected, tolerance)
+        where = "" if name == "output" else f"{name}: "
+        picture = error_picture(actual, expected[0], tolerance)
         raise CheckFailedError(where + facts, self.requirement, comparison, picture)
 
     @property
