@@ -1,15 +1,16 @@
 """Right ways to write the assignment's components: none may lose a point.
 
 They differ in formula, order, precision, container and source of randomness, as right submissions
-do. Importing the package enters all of its modules' functions in ``VARIANTS``.
+do. Importing the package enters all of its modules' functions in ``VARIANTS``. ``adapters_with``
+gives all adapters of a submission with one of them in it.
 """
 
 import importlib
 import pkgutil
 
-from .catalogue import VARIANTS, Variant
+from .catalogue import VARIANTS, Variant, adapters_with
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")
 
-__all__ = ["VARIANTS", "Variant"]
+__all__ = ["VARIANTS", "Variant", "adapters_with"]

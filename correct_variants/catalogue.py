@@ -3,7 +3,10 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, TypeVar
+
+from tests import adapters as reference
 
 Adapter = Callable[..., Any]
 A = TypeVar("A", bound=Adapter)
@@ -52,3 +55,8 @@ def variant(problem: str, adapter: str, **beside: Adapter) -> Callable[[A], A]:
         return function
 
     return enter
+
+
+def adapters_with(variant: Variant) -> SimpleNamespace:
+    """The reference's adapters, some replaced by those of a variant."""
+    return SimpleNamespace(**{**vars(reference), **variant.adapters})
