@@ -215,10 +215,11 @@ def test_a_copy_has_no_privilege(tmp_path: Path) -> None:
     assert not mode & (stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH | 0o111)
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root reads all")
 def test_a_folder_that_cannot_be_read_is_not_the_submissions_fault(tmp_path: Path) -> None:
     """What may be in it is not known."""
     work = write(tmp_path / "work", {"tests/adapters.py": STUBS, "closed/x.py": ""})
     (work / "closed").chmod(0)
+    if os.access(work / "closed", os.R_OK):
+        pytest.skip("this user can read every folder")
     with pytest.raises(CouldNotJudgeError, match="closed in work cannot be read"):
         staged(work)
