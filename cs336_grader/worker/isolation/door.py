@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from . import landlock, limits, namespaces, privileges, seccomp, view
-from .syscalls import CLONE_NEWPID, unshare
+from .syscalls import CLONE_NEWPID, MACHINE, unshare
 
 IMPORTED = "imported"
 NAMESPACES, VIEW, PROCESSES = "namespaces", "own root", "own processes"
@@ -52,6 +52,7 @@ class Door:
         self.missing = dict.fromkeys(CLOSES, "" if wanted else "not asked for")
         self.user = privileges.worker_user() if wanted else os.geteuid()
         self.others = 0
+        self.processes = 0
         self.closed = False
 
     def prepare(self) -> None:
@@ -67,6 +68,8 @@ class Door:
         self.attempt(NAMESPACES, namespaces.leave_shared_namespaces)
         self.attempt(VIEW, lambda: view.enter(self.view, self.user))
         os.chdir(self.view.scratch)
+        if not self.missing[PROCESSES]:
+            self.processes = os.stat(view.PROCESSES).st_dev
 
     def trial(self) -> dict[str, str]:
         """Why layers cannot be had: found out by a process that is thrown away.
@@ -138,19 +141,17 @@ class Door:
 
     def close(self) -> None:
         """Give up all that importing a submission does not need."""
-        own_processes = False
-        if not self.missing[PROCESSES]:
-            self.attempt(PROCESSES, view.own_processes)
-            own_processes = not self.missing[PROCESSES]
+        self.attempt(PROCESSES, lambda: view.own_processes(self.processes))
         self.attempt(RESOURCE_LIMITS, lambda: limits.apply(self.limits, others=self.others))
-        self.attempt(CAPABILITIES, privileges.drop_bounding_capabilities)
+        if not self.missing[CAPABILITIES]:
+            privileges.drop_bounding_capabilities()
         self.attempt(USER, lambda: privileges.become(self.user))
         self.attempt(CAPABILITIES, privileges.drop_capabilities)
         os.makedirs(self.imported, exist_ok=True)
         if not self.missing[LANDLOCK] or not self.missing[SECCOMP]:
             privileges.no_new_privileges()
-        self.attempt(LANDLOCK, lambda: self.restrict_files(own_processes=own_processes))
-        self.attempt(SECCOMP, seccomp.install)
+        self.attempt(LANDLOCK, self.restrict_files)
+        self.attempt(SECCOMP, lambda: seccomp.install(seccomp.program(MACHINE)))
         self.closed = True
 
     @property
@@ -158,7 +159,7 @@ class Door:
         """The folder of the process that imports the submission."""
         return os.path.join(self.view.scratch, IMPORTED)
 
-    def restrict_files(self, *, own_processes: bool) -> None:
+    def restrict_files(self) -> None:
         """Let what the view shows be opened, and nothing else."""
         if not landlock.version():
             raise OSError("the system has none")
@@ -167,8 +168,7 @@ class Door:
             readable = [
                 part for tree in self.view.trees() for part in landlock.without(tree, masked)
             ]
-            processes = ["/proc"] if own_processes else [*view.MACHINE, "/proc/self"]
-            readable += [*processes, view.PROCESSORS]
+            readable += [view.PROCESSES, view.PROCESSORS]
         else:
             readable = ["/"]
         landlock.restrict(readable, [self.view.scratch, view.SHARED_MEMORY], view.DEVICES)

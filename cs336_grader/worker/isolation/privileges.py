@@ -1,7 +1,7 @@
 """Giving up what a process may do: no way to gain anything, no capabilities, another user."""
 
+import contextlib
 import ctypes
-import errno
 import os
 
 from .syscalls import (
@@ -42,18 +42,12 @@ def become(user: int) -> None:
 def drop_bounding_capabilities() -> None:
     """Let no program that is started have any capability, while this process still may say so.
 
-    Raises:
-        OSError: the system refuses.
+    Who may not say so has none to give; the rest is up to ``no_new_privileges``.
     """
-    for capability in range(CAPABILITIES):
-        try:
+    with contextlib.suppress(OSError):
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+        for capability in range(CAPABILITIES):
             prctl(PR_CAPBSET_DROP, capability)
-        except OSError as error:
-            if error.errno == errno.EINVAL:
-                # This release has no more of them.
-                break
-            raise
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
 
 
 def drop_capabilities() -> None:

@@ -8,7 +8,7 @@ import ctypes
 import errno
 import struct
 
-from .syscalls import MACHINE, PR_SET_SECCOMP, prctl
+from .syscalls import PR_SET_SECCOMP, prctl
 
 LOAD, JUMP, IF_EQUAL, IF_AT_LEAST, IF_ANY_BIT, RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
@@ -96,15 +96,14 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 Instruction = tuple[int, int, int, int]
 
 
-def missing() -> str:
-    """Why there is no filter here; empty where there is."""
-    if MACHINE not in AUDIT_ARCHITECTURE:
-        return f"the numbers of system calls are not known on {MACHINE}"
-    return ""
-
-
 def program(machine: str) -> list[Instruction]:
-    """The filter for a kind of processor."""
+    """The filter for a kind of processor.
+
+    Raises:
+        OSError: its numbers are not known.
+    """
+    if machine not in AUDIT_ARCHITECTURE:
+        raise OSError(f"the numbers of system calls are not known on {machine}")
     column = ("x86_64", "aarch64").index(machine)
     refuse = (RETURN, 0, 0, ERRNO | errno.EPERM)
     steps: list[Instruction] = [
@@ -141,15 +140,17 @@ def on(number: int, argument: int, steps: list[Instruction]) -> list[Instruction
     ]
 
 
-def install() -> None:
+def install(steps: list[Instruction]) -> None:
     """Filter this process's calls and those of all that descend from it.
 
     No new privileges must have been set.
 
+    Args:
+        steps: the filter.
+
     Raises:
         OSError: the system refuses.
     """
-    steps = program(MACHINE)
     code = b"".join(struct.pack("=HBBI", *step) for step in steps)
     held = ctypes.create_string_buffer(code, len(code))
 

@@ -18,10 +18,9 @@ AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store")
 # Libraries are found, compilers started and local times told with these.
 SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/timezone")
-# How many processors and how much memory there are, where no /proc of one's own is to be had.
-MACHINE = tuple(
-    f"/proc/{name}" for name in ("cpuinfo", "filesystems", "meminfo", "stat", "uptime", "version")
-)
+# Programs look for themselves and for the machine there. Laid over with processes of one's own
+# where that is possible: the system grants it only where all of this one is in sight.
+PROCESSES = "/proc"
 PROCESSORS = "/sys/devices/system"
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 (a mount of one's own, not a name that others guess)
@@ -103,7 +102,7 @@ def enter(view: View, owner: int) -> None:
     trees, masked = view.trees(), view.masked()
     root = view.scratch
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=4m")
-    show(root, [*trees, PROCESSORS, *MACHINE], writable=False)
+    show(root, [*trees, PROCESSES, PROCESSORS], writable=False)
     show(root, DEVICES, writable=True)
     for path in masked:
         if os.path.exists(root + path):
@@ -137,15 +136,18 @@ def renew(view: View, owner: int) -> None:
         mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, options)
 
 
-def own_processes() -> None:
+def own_processes(device: int) -> None:
     """Show the processes of one's own namespace in ``/proc``, after ``enter``.
 
+    Args:
+        device: of the ``/proc`` that was there at first.
+
     Raises:
-        OSError: the system refuses; then a few facts on the machine are all there is.
+        OSError: the system refuses.
     """
-    # Of a namespace that has ended; in the first one, nothing is mounted there.
-    with suppress(OSError):
-        detach("/proc")
+    if os.stat(PROCESSES).st_dev != device:
+        # Of a namespace that has ended.
+        detach(PROCESSES)
     mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 

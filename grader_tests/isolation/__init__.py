@@ -1,0 +1,1 @@
+"""What a submission can reach, on machines that allow the grader more or less."""

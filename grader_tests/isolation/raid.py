@@ -1,0 +1,88 @@
+"""Lets every attack of `raiders` loose on this machine, and prints what was got.
+
+Run as a program, so that it can be run as another user and where system calls are refused.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import cs336_grader
+from cs336_grader.running import Limits, RunningSubmission, Setting, fork_warm_worker, warm_up
+from cs336_grader.running.faults import SubmissionError, WorkerLostError
+from cs336_grader.running.measuring import canaries, measure
+
+from .raiders import ATTACKS
+
+SECRET, DAEMON = "a-secret-of-the-environment", "cs336-daemon"
+LIMITS = Limits(check_seconds=20, memory_megabytes=1024)
+
+
+def main() -> None:
+    """Print what was measured and what each attack got."""
+    warm_up()
+    with tempfile.TemporaryDirectory() as run, contextlib.ExitStack() as stack:
+        staged, scratch = Path(run, "staged"), Path(run, "scratch")
+        staged.mkdir()
+        scratch.mkdir()
+        source = Path(__file__).with_name("raiders.py").read_text(encoding="utf-8")
+        (staged / "adapters.py").write_text(source, encoding="utf-8")
+        setting = Setting(staged, scratch, ("cs336_grader", "cs336_basics"), limits=LIMITS)
+        found = stack.enter_context(canaries(2**31))
+        warm = stack.enter_context(contextlib.closing(fork_warm_worker(setting)))
+        measured = measure(warm, LIMITS.memory_megabytes)
+        load = {"root": str(staged), "search_paths": ["."], "module": "adapters"}
+        submission = RunningSubmission(warm, {**load, "package": "basics", "rules": {}}, LIMITS)
+        stack.enter_context(contextlib.closing(submission))
+        closed = {b.resource for b in measured.isolation().barriers if b.closed} | {"anything"}
+        # What is open needs no attack, and some would hit whoever runs this.
+        got = {
+            name: attack(submission, name, asdict(found))
+            for name, (resource, _) in ATTACKS.items()
+            if resource in closed
+        }
+    json.dump({"measured": asdict(measured.isolation()), "got": got}, sys.stdout)
+
+
+def attack(submission: RunningSubmission, name: str, target: dict[str, Any]) -> str:
+    """What one attack got, by its own words and by what is to be seen outside."""
+    victim = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(1000)"],
+        env={"SECRET": SECRET},
+    )
+    told: dict[str, Any] = {"victim": victim.pid, "secret": SECRET, "daemon": DAEMON}
+    told["grader"] = str(Path(cs336_grader.__file__).parent)
+    # As a text, a path would be understood, and what lies there handed over.
+    told = {
+        name: value.encode() if isinstance(value, str) else value
+        for name, value in {**target, **told}.items()
+    }
+    try:
+        with submission.check(name) as adapters:
+            loot = getattr(adapters, name)(told)
+    except (SubmissionError, WorkerLostError):
+        loot = None
+    dead = victim.poll() is not None
+    victim.kill()
+    victim.wait()
+    if Path(target["file"]).read_text(encoding="ascii") != "canary":
+        loot = "the file has changed"
+    if dead:
+        loot = "the victim is dead"
+    seen = psutil.process_iter(["name", "status"])
+    if (DAEMON, True) in {(p.info["name"], p.info["status"] != psutil.STATUS_ZOMBIE) for p in seen}:
+        loot = "a process is left"
+    return str(loot or "")
+
+
+if __name__ == "__main__":
+    os.environ.pop("PYTHONPATH", None)
+    main()
