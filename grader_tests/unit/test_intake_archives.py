@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cs336_grader.intake import NothingToGradeError, listing, stage
+from cs336_grader.intake import NothingToGradeError, listing, stage, zip_archives
 from cs336_grader.records import CouldNotJudgeError, Staged
 from grader_tests.unit.submissions import NAMES, PACKAGE, STUBS, pack
 
@@ -145,3 +145,68 @@ def test_backslashes_lie_between_folders(tmp_path: Path) -> None:
     found = staged(path, tmp_path)
     assert (found.root / "a1" / "tests" / "adapters.py").read_text() == STUBS
     assert found.notes == ()
+
+
+def patched(path: Path, changes: dict[bytes, tuple[int, bytes]], *, last: bool = False) -> Path:
+    """Change bytes at an offset behind a signature, the first or the last one in the file."""
+    content = bytearray(path.read_bytes())
+    for signature, (offset, replacement) in changes.items():
+        at = (content.rindex if last else content.index)(signature) + offset
+        content[at : at + len(replacement)] = replacement
+    path.write_bytes(content)
+    return path
+
+
+def test_members_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
+    """Many members over one another unpack to any size."""
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS, "tests/other.py": STUBS})
+    patched(path, {b"PK\x01\x02": (42, struct.pack("<I", 0))}, last=True)
+    with pytest.raises(CouldNotJudgeError, match="lie over each other"):
+        staged(path, tmp_path)
+
+
+def test_an_endless_list_of_members_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is read at once and held in memory: its length is limited before."""
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS, "x" * 90: ""})
+    monkeypatch.setattr(zip_archives, "MAX_READ_BYTES", 150)
+    with pytest.raises(CouldNotJudgeError, match="its list of members is too long"):
+        staged(path, tmp_path)
+
+
+def test_a_size_of_64_bits_is_no_promise_either(tmp_path: Path) -> None:
+    """A member that claims exabytes is no bomb to unpack and no reason to stop."""
+    path = tmp_path / "submission.zip"
+    with zipfile.ZipFile(path, "w") as opened:
+        opened.writestr("tests/adapters.py", STUBS)
+        with opened.open("tests/data.bin", "w", force_zip64=True) as large:
+            large.write(b"1")
+    patched(path, {b"PK\x01\x02": (24, b"\xff" * 4)}, last=True)
+    with contextlib.suppress(CouldNotJudgeError):
+        staged(path, tmp_path)
+    assert not (tmp_path / "staged" / "tests" / "data.bin").exists()
+
+
+def test_a_method_that_is_not_supported_is_named(tmp_path: Path) -> None:
+    """Deflate64, which Windows takes for large files, could not be judged."""
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS})
+    patched(path, {b"PK\x03\x04": (8, b"\x09\0"), b"PK\x01\x02": (10, b"\x09\0")})
+    with pytest.raises(CouldNotJudgeError, match=r"adapters\.py cannot be unpacked"):
+        staged(path, tmp_path)
+
+
+def test_names_are_those_that_were_packed(tmp_path: Path) -> None:
+    """A program of macOS writes UTF-8 without saying so, and takes accents apart."""
+    files = {"tests/adapters.py": STUBS, "tests/cafe\u0301.py": STUBS}
+    path = pack(tmp_path / "submission.zip", files)
+    patched(path, {b"PK\x03\x04": (6, b"\0\0"), b"PK\x01\x02": (8, b"\0\0")}, last=True)
+    assert (staged(path, tmp_path).root / "tests" / "caf\u00e9.py").exists()
+
+
+def test_an_archive_behind_something_else_is_no_archive(tmp_path: Path) -> None:
+    """What begins as another kind of file is not searched for a zip at its end."""
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS})
+    path.write_bytes(b"%PDF-1.4" + path.read_bytes())
+    with pytest.raises(CouldNotJudgeError, match="no archive"):
+        staged(path, tmp_path)
