@@ -68,20 +68,22 @@ def details(report: Report) -> Iterator[str]:
         return
     left = MOST_GROUPS
     for problem in report.problems:
-        groups = list(summary.grouped(summary.open_checks(report, problem)))
-        if groups and left > 0:
-            yield folded(problem, groups[:left])
-            left -= len(groups)
+        checks = summary.open_checks(report, problem)
+        groups = list(summary.grouped(summary.written(checks)))
+        notes = filter(None, [summary.carried(problem), summary.unfinished(checks)])
+        parts = [*map(text, notes), *map(group_told, groups[: max(0, left)])]
+        left -= len(groups)
+        if parts:
+            yield folded(problem, parts)
     if left < 0:
         yield f"{-left} more are in the report."
 
 
-def folded(problem: ProblemResult, groups: list[summary.Group]) -> str:
-    """A problem's checks below a line that opens them."""
+def folded(problem: ProblemResult, parts: list[str]) -> str:
+    """What is told of a problem, below a line that opens it."""
     earned = f"{summary.points(problem.score)} / {summary.points_whole(problem.max_score)}"
-    parts = [text(summary.carried(problem)), *map(group_told, groups)]
-    inside = "\n\n".join(filter(None, parts))
     title = html.escape(plain_line(f"{problem.title}: {earned}", MAX_LINE)).replace("@", AT)
+    inside = "\n\n".join(parts)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
 
 

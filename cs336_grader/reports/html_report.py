@@ -30,6 +30,7 @@ class Section:
     """A problem as the page shows it.
 
     Attributes:
+        unfinished: which adapters nobody has written yet.
         open_groups: what failed, told from the start.
         folded_groups: what failed, told when it is asked for.
         passed: the checks that passed.
@@ -37,6 +38,7 @@ class Section:
 
     problem: ProblemResult
     findings: list[Finding]
+    unfinished: str
     open_groups: list[summary.Group]
     folded_groups: list[summary.Group]
     passed: list[CheckResult]
@@ -92,10 +94,11 @@ def sections(report: Report) -> Iterator[Section]:
     Corners are told from the start only where nothing else is: they mostly fail for one reason.
     """
     for problem in report.problems:
-        groups = list(summary.grouped(summary.open_checks(report, problem)))
+        checks = summary.open_checks(report, problem)
         findings = summary.costly(report, problem)
-        if not groups and not findings:
+        if not checks and not findings:
             continue
+        groups = list(summary.grouped(summary.written(checks)))
         told = [group for group in groups if group.checks[0].tier is groups[0].checks[0].tier]
         told = told[:MOST_OPEN]
         passed = [
@@ -103,7 +106,8 @@ def sections(report: Report) -> Iterator[Section]:
             for check in report.checks
             if check.problem == problem.id and check.verdict is Verdict.PASSED
         ]
-        yield Section(problem, findings, told, groups[len(told) :], passed)
+        unfinished = summary.unfinished(checks)
+        yield Section(problem, findings, unfinished, told, groups[len(told) :], passed)
 
 
 def advice(report: Report) -> Iterator[tuple[ProblemResult, list[summary.Group]]]:

@@ -1,5 +1,6 @@
 """What every format for people says of a report: points, groups, isolation, what is open."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,9 @@ from cs336_grader.records import (
     Tier,
     Verdict,
 )
+
+# What a check says of an adapter that nobody has written yet.
+UNFINISHED = re.compile(r"(?:Case .*?: )?Your (\S+) raised NotImplementedError\b", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +49,29 @@ def open_checks(report: Report, problem: ProblemResult) -> list[CheckResult]:
     ]
 
 
+def unfinished(checks: Iterable[CheckResult]) -> str:
+    """Which adapters nobody has written yet, in one line; empty if there are none."""
+    found = [match[1] for check in checks if (match := UNFINISHED.match(check.message))]
+    if not found:
+        return ""
+    plural = "s" if len(found) > 1 else ""
+    return f"Not written yet: {listed(list(dict.fromkeys(found)))} ({len(found)} check{plural})."
+
+
+def written(checks: Iterable[CheckResult]) -> list[CheckResult]:
+    """The checks that did not only find that nobody has written the adapter yet."""
+    return [check for check in checks if not UNFINISHED.match(check.message)]
+
+
 def advice(report: Report, problem: ProblemResult) -> list[CheckResult]:
     """What is good practice in a problem and was not followed; it costs nothing."""
-    return [
+    return written(
         check
         for check in report.checks
         if check.problem == problem.id
         and check.verdict is not Verdict.PASSED
         and check.tier is Tier.ADVICE
-    ]
+    )
 
 
 def costly(report: Report, problem: ProblemResult) -> list[Finding]:

@@ -28,8 +28,6 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 MIN_WIDTH, MAX_WIDTH = 50, 110
 NAME_WIDTH = 30
 LABEL_WIDTH = 12
-# What a check says of an adapter that nobody has written yet.
-UNFINISHED = re.compile(r"(?:Case .*?: )?Your (\S+) raised NotImplementedError\b", re.DOTALL)
 
 STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "not judged": "magenta"}
 MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not judged": "?"}
@@ -168,14 +166,7 @@ def write_failures(report: Report, writer: Writer) -> None:
 
 def write_advice(report: Report, writer: Writer) -> None:
     """What is good practice and was not followed; it costs nothing."""
-    found = {
-        problem.id: [
-            check
-            for check in summary.advice(report, problem)
-            if not UNFINISHED.match(check.message)
-        ]
-        for problem in report.problems
-    }
+    found = {problem.id: summary.advice(report, problem) for problem in report.problems}
     if any(found.values()):
         writer.line()
         writer.line("Advice (no points)", "bold")
@@ -187,16 +178,9 @@ def write_advice(report: Report, writer: Writer) -> None:
 
 def write_checks(checks: list[CheckResult], writer: Writer) -> None:
     """What failed in one problem: in one line what was never written, then the rest."""
-    unfinished = {
-        check.id: found[1] for check in checks if (found := UNFINISHED.match(check.message))
-    }
-    if unfinished:
-        names = summary.listed(list(dict.fromkeys(unfinished.values())))
-        plural = "s" if len(unfinished) > 1 else ""
-        text = f"Not written yet: {names} ({len(unfinished)} check{plural})."
-        writer.marked(Verdict.FAILED.value, 2, text)
-    rest = [check for check in checks if check.id not in unfinished]
-    if rest:
+    if unfinished := summary.unfinished(checks):
+        writer.marked(Verdict.FAILED.value, 2, unfinished)
+    if rest := summary.written(checks):
         write_groups(list(summary.grouped(rest)), writer)
 
 

@@ -16,7 +16,10 @@ def problem_told(report: Report, problem: ProblemResult) -> str:
     """What was asked for and what was found instead, for each check of a problem that counts."""
     parts = [*map(finding_told, summary.costly(report, problem))]
     parts += filter(None, [summary.carried(problem)])
-    parts += groups_told(tuple(summary.open_checks(report, problem)))
+    checks = summary.open_checks(report, problem)
+    if unfinished := summary.unfinished(checks):
+        parts.append(f"{MARKS[Verdict.FAILED]} {unfinished}")
+    parts += groups_told(tuple(summary.written(checks)))
     return plain("\n\n".join(parts), 4 * MAX_TEXT) or "Every check passed."
 
 

@@ -3,6 +3,8 @@
 import base64
 import json
 import os
+import subprocess
+import sys
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
@@ -127,6 +129,23 @@ def test_hostile_text_in_the_terminal(kind: str) -> None:
     text = terminal.render(filled(HOSTILE[kind]), surroundings).plain
     categories = {unicodedata.category(character) for character in text if character != "\n"}
     assert not categories & {"Cc", "Cf", "Cs"}
+
+
+@pytest.mark.parametrize("name", ["html", "gradescope", "github-summary", "classroom"])
+def test_what_nobody_has_written_is_told_in_one_line(name: str) -> None:
+    """A page of the same exception helps nobody."""
+    text = FORMATS[name].render(CASES["unfinished"]).replace("\\", "")
+    assert "Not written yet: run_moving_average (2 checks)." in text
+    assert "NotImplementedError" not in text
+
+
+def test_what_is_not_asked_for_is_not_imported() -> None:
+    """A run that writes no page pays for no template engine."""
+    script = (
+        "import sys, cs336_grader.reports.formats as formats\n"
+        "assert not {'jinja2', 'rich', 'pydantic', 'xml.etree'} & set(sys.modules), sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in {"json", "csv", "ctrf"}])
