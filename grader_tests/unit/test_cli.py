@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 import pytest
@@ -352,3 +352,18 @@ def test_no_new_options() -> None:
         ],
     }
     assert isinstance(cli.main, click.Group)
+
+
+def test_the_command_to_repeat_names_what_was_chosen() -> None:
+    """A revision and a choice of adapters are part of what gives the same report again."""
+    request = pipeline.Request(
+        Path("work"),
+        Path(),
+        7,
+        (),
+        Path("report"),
+        revision="a b",
+        adapters=PurePosixPath("a/adapters.py"),
+    )
+    command = cli.repeat_command(request, named_assignment=None)
+    assert command == "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py"

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -13,7 +13,7 @@ from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.rubric import Assignment, load_assignment
 from cs336_grader.trusted import Conditions
 from grader_tests.unit.readers import READERS
-from grader_tests.unit.submissions import STUBS, write
+from grader_tests.unit.submissions import STUBS, commit, write
 from grader_tests.unit.test_rubric import TINY
 
 Judge = Callable[[str], Outcome]
@@ -212,3 +212,27 @@ def test_hostile_names_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_fake_is_called_as_the_real_one() -> None:
     """The assignment these tests use is one the grader accepts."""
     assert load_assignment(TINY).checks
+
+
+def test_what_was_chosen_is_what_is_graded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Revision and adapters reach the reading of the submission, and the report names them."""
+    given = judging(monkeypatch)
+    files: dict[str, str | bytes] = {"tests/adapters.py": STUBS, "mine/adapters.py": STUBS}
+    chosen = replace(
+        request(tmp_path),
+        submission=commit(tmp_path / "work", files),
+        revision="main",
+        adapters=PurePosixPath("mine/adapters.py"),
+    )
+    write(chosen.submission, {"mine/adapters.py": "broken ("})
+    report = pipeline.grade(chosen, ignore)
+    assert given[0].module == "mine.adapters"
+    assert report.notes[0].startswith("Graded revision main, commit ")
+
+
+@pytest.mark.parametrize("name", ["work.tar.gz", "work.zip", "work.git"])
+def test_a_submission_that_cannot_be_read_has_its_name(tmp_path: Path, name: str) -> None:
+    """Without the ending, as one that can be read."""
+    (tmp_path / name).write_bytes(b"damaged")
+    asked = pipeline.Request(tmp_path / name, TINY, 7, (), tmp_path / "report")
+    assert pipeline.grade(asked, ignore).submission.name == "work"
