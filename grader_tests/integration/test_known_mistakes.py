@@ -13,7 +13,7 @@ from cs336_grader.judging.suite import Suite, run_suite
 from cs336_grader.records import Tier, Verdict
 from cs336_grader.rubric import load_assignment
 from grader_tests.unit.test_repository import ROOT
-from known_mistakes import MISTAKES, Mistake, adapters_with
+from known_mistakes import MISTAKES, Mistake, Parts, adapters_with
 from known_mistakes.catalogue import mistake
 
 ASSIGNMENT = load_assignment(ROOT)
@@ -155,3 +155,21 @@ def test_a_sentence_has_its_form(changed: dict[str, str], message: str) -> None:
     enter = mistake("rmsnorm", "run_rmsnorm", **(given | changed))
     with pytest.raises(ValueError, match=message):
         enter(lambda: None)
+
+
+def test_a_name_is_taken_once() -> None:
+    """A second mistake of one name in one problem is refused."""
+
+    def half_split_pairs() -> None: ...
+
+    enter = mistake(
+        "rope", "run_rope", kind="formula", wrong="pairs are halves", hint="Read it again."
+    )
+    with pytest.raises(ValueError, match="entered twice"):
+        enter(half_split_pairs)
+
+
+def test_only_what_exists_is_replaced() -> None:
+    """A misspelled adapter is refused."""
+    with pytest.raises(ValueError, match="no adapter and no part called run_ropes"):
+        Parts(run_ropes=lambda x: x)
