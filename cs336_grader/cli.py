@@ -52,6 +52,15 @@ def version() -> str:
         return "0 (not installed)"
 
 
+worker_python_option = click.option(
+    "--worker-python",
+    metavar="PATH",
+    type=click.Path(exists=True, dir_okay=False),
+    callback=lambda _context, _option, path: str(Path(path).absolute()) if path else "",
+    help="The Python that runs the submission, with the packages that it needs. Default: this one.",
+)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version(), prog_name="cs336")
 def main() -> None:
@@ -109,6 +118,7 @@ def main() -> None:
     help="What to close to the submission: what can be closed here; that and refuse where files, "
     "network or processes stay open; or nothing, for code of your own.",
 )
+@worker_python_option
 @click.option(
     "--fail-under",
     type=click.FloatRange(0, 100),
@@ -129,6 +139,7 @@ def grade(
     report_dir: Path,
     formats: tuple[tuple[str, Path | None], ...],
     isolation: str,
+    worker_python: str,
     fail_under: float | None,
     quiet: bool,
 ) -> None:
@@ -144,6 +155,7 @@ def grade(
         only=only,
         report_folder=report_dir,
         isolation=isolation,
+        worker_python=worker_python,
         formats=destinations(formats, report_dir),
         revision=revision,
         adapters=adapters,
@@ -170,11 +182,12 @@ def grade(
 @main.command(
     epilog=f"Exits with {GRADED} where strict isolation is to be had, else with {COULD_NOT_JUDGE}."
 )
+@worker_python_option
 @click.pass_context
-def doctor(context: click.Context) -> None:
+def doctor(context: click.Context, *, worker_python: str) -> None:
     """Say what can be closed to a submission here, by what, and what is missing."""
     try:
-        found = pipeline.examine()
+        found = pipeline.examine(worker_python)
     except CouldNotJudgeError as reason:
         raise UnjudgedError(str(reason)) from reason
     click.echo(measurement.render(found))

@@ -73,6 +73,7 @@ class Request:
         revision: what to read from a git repository; its files as they lie there if None.
         adapters: the file of the submission that holds the adapters; looked for if None.
         isolation: "auto", "strict" or "none".
+        worker_python: the interpreter that the submission runs in; this one if empty.
     """
 
     submission: Path
@@ -84,6 +85,7 @@ class Request:
     revision: str | None = None
     adapters: PurePosixPath | None = None
     isolation: str = "auto"
+    worker_python: str = ""
 
     @property
     def report_file(self) -> Path:
@@ -219,12 +221,12 @@ def events(ledger: Ledger) -> Generator[Measurement | Progress | Sighting | Outc
             adapters=request.adapters,
         )
         ledger.admit(staged)
-        conditions = Conditions(Path(run), request.isolation)
+        conditions = Conditions(Path(run), request.isolation, request.worker_python)
         yield from outcomes(staged, assignment, conditions, seed=request.seed, checks=ledger.checks)
 
 
-def examine() -> Measurement:
-    """What would be closed to a submission that was graded here and now.
+def examine(worker_python: str) -> Measurement:
+    """What would be closed to a submission that was graded here and now, in an interpreter.
 
     Raises:
         CouldNotJudgeError: no worker could be started.
@@ -232,7 +234,7 @@ def examine() -> Measurement:
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
         staged = Path(run, "staged")
         staged.mkdir()
-        return closed_here(staged, Conditions(Path(run), "auto"))
+        return closed_here(staged, Conditions(Path(run), "auto", worker_python))
 
 
 def chosen_problems(assignment: Assignment, only: tuple[str, ...]) -> tuple[str, ...]:

@@ -65,10 +65,12 @@ class Conditions:
     Attributes:
         folder: for all files of this run, and for none that outlives it.
         isolation: "auto", "strict" or "none".
+        python: the interpreter of the workers; this one if empty.
     """
 
     folder: Path
     isolation: str
+    python: str = ""
 
 
 def outcomes(
@@ -87,11 +89,13 @@ def outcomes(
     before = {
         "run": str(conditions.folder),
         "isolation": conditions.isolation,
+        "python": conditions.python,
         "limits": assignment.rubric.limits.model_dump(),
         "root": str(staged.root),
         "search_paths": list(staged.search_paths),
         "module": staged.module,
         "package": assignment.rubric.package,
+        "hidden": [assignment.rubric.package, "tests"],
         "rules": assignment.rubric.watched(),
     }
     after = {
@@ -111,9 +115,10 @@ def closed_here(staged: Path, conditions: Conditions) -> Measurement:
     before = {
         "run": str(conditions.folder),
         "isolation": conditions.isolation,
+        "python": conditions.python,
         "limits": {},
         "root": str(staged),
-        "package": "",
+        "hidden": [],
     }
     with contextlib.closing(said(before, None)) as events:
         for event in events:
@@ -268,12 +273,16 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
     setting = running.Setting(
         Path(before["root"]),
         scratch,
-        hidden=(__package__, before["package"], "tests"),
+        hidden=(__package__, *before["hidden"]),
         isolated=before["isolation"] != "none",
         limits=limits,
     )
     try:
-        with contextlib.closing(running.fork_warm_worker(setting)) as warm:
+        if before["python"]:
+            first = running.start_warm_worker(setting, before["python"])
+        else:
+            first = running.fork_warm_worker(setting)
+        with contextlib.closing(first) as warm:
             found = running.measure(warm, limits.memory_megabytes)
             tell("isolation", **asdict(found.isolation()), missing=found.missing, mend=found.mend())
             if before["isolation"] == "strict" and (reason := found.not_strict()):

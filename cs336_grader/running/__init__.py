@@ -9,3 +9,4 @@ from .measuring import measure as measure
 from .submission import RunningSubmission as RunningSubmission
 from .warm import Setting as Setting
 from .warm import fork_warm_worker as fork_warm_worker
+from .warm import start_warm_worker as start_warm_worker

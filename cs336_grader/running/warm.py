@@ -3,6 +3,7 @@
 import os
 import socket
 import struct
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+import cs336_grader
 from cs336_grader.worker.channel import Channel, Message, WireError
 from cs336_grader.worker.isolation.limits import Limits
 from cs336_grader.worker.process import HELLO, become_worker
@@ -19,6 +21,15 @@ from .faults import CouldNotRunError, WorkerLostError
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
 CREDENTIALS_BYTES = 12
+GRADER = Path(cs336_grader.__file__).parent
+# The grader's own packages must not be found there: it gets the worker's modules and no path.
+START = """
+import sys, types
+package = sys.modules["cs336_grader"] = types.ModuleType("cs336_grader")
+package.__path__ = [{folder!r}]
+from cs336_grader.worker.process import main
+main({channel})
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,38 @@ def fork_warm_worker(setting: Setting) -> "WarmWorker":
     theirs.close()
     warm = WarmWorker(Worker(Channel(ours), pid))
     warm.prepare(setting)
+    return warm
+
+
+def start_warm_worker(setting: Setting, python: str) -> "WarmWorker":
+    """Start a warm worker in another interpreter, with the packages that are installed there.
+
+    Args:
+        setting: what workers are shown and allowed.
+        python: the path of the interpreter.
+
+    Raises:
+        CouldNotRunError: the interpreter cannot be started, or lacks what a worker needs.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs, tempfile.TemporaryFile() as complaints, open(os.devnull, "r+b") as nothing:
+        streams = (nothing.fileno(), nothing.fileno(), complaints.fileno())
+        given = (*streams, theirs.fileno())
+        actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in enumerate(given)]
+        start = START.format(folder=str(GRADER), channel=len(streams))
+        command = [python, "-s", "-P", "-c", start]
+        try:
+            pid = os.posix_spawn(python, command, os.environ, file_actions=actions)
+        except OSError as error:
+            raise CouldNotRunError(f"{python} cannot be started: {error.strerror}") from error
+        theirs.close()
+        warm = WarmWorker(Worker(Channel(ours), pid))
+        try:
+            warm.prepare(setting)
+        except CouldNotRunError as error:
+            complaints.seek(0)
+            told = complaints.read().decode(errors="replace").strip().splitlines() or ["nothing"]
+            raise CouldNotRunError(f"{python} cannot run a worker: it says {told[-1]}") from error
     return warm
 
 

@@ -46,8 +46,18 @@ def warm_up() -> None:
     gc.freeze()
 
 
+def main(channel: int) -> NoReturn:
+    """Be a warm worker in an interpreter of its own.
+
+    Args:
+        channel: the descriptor that leads to the trusted process.
+    """
+    warm_up()
+    become_worker(socket.socket(fileno=channel))
+
+
 def become_worker(connection: socket.socket) -> NoReturn:
-    """Turn this freshly forked process into a warm worker.
+    """Turn this fresh process into a warm worker.
 
     Args:
         connection: leads to the trusted process.

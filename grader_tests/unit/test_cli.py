@@ -335,7 +335,7 @@ def test_no_new_options() -> None:
         for name, command in cli.main.commands.items()
     }
     assert commands == {
-        "doctor": [],
+        "doctor": ["--worker-python"],
         "grade": [
             "--adapters",
             "--assignment",
@@ -347,6 +347,7 @@ def test_no_new_options() -> None:
             "--report-dir",
             "--revision",
             "--seed",
+            "--worker-python",
             "-q",
             "path",
         ],
