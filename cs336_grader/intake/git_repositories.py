@@ -80,6 +80,8 @@ class GitSource:
 
     def commit_of(self, revision: str) -> str:
         """The hash of the commit that a revision stands for."""
+        # Fails here, with its own words, where git cannot be used at all.
+        self.find("HEAD")
         found = None
         # Of some that it does not understand git has more to say than that, and ends.
         with contextlib.suppress(CouldNotJudgeError):
@@ -173,7 +175,7 @@ class Reader:
         except OSError as error:
             raise GitError("git ended") from error
         if not answer.endswith(b"\n"):
-            raise GitError("git ended, or took too long")
+            raise GitError("git ended, took too long, or is older than 2.36")
         return answer.decode("utf-8", "replace")
 
     def content(self, found: Found) -> bytes:

@@ -223,6 +223,24 @@ def test_a_kind_of_repository_that_is_not_read_is_named(tmp_path: Path) -> None:
         staged(repository)
 
 
+@pytest.mark.parametrize(
+    ("script", "reason"), [("exit 129", "older than"), (None, "not installed")]
+)
+def test_without_a_git_that_fits_nothing_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, reason: str
+) -> None:
+    """A git that does not know the command, or none, is not taken for a missing revision."""
+    repository = commit(tmp_path / "work", FILES)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    if script is not None:
+        (programs / "git").write_text(f"#!/bin/sh\n{script}\n")
+        (programs / "git").chmod(0o700)
+    monkeypatch.setenv("PATH", str(programs))
+    with pytest.raises(CouldNotJudgeError, match=reason):
+        staged(repository)
+
+
 def test_a_damaged_object_is_no_traceback(tmp_path: Path) -> None:
     """A file that is no object, under an object's name, could not be judged."""
     repository = commit(tmp_path / "work", FILES)
