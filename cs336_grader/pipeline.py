@@ -33,6 +33,7 @@ from .trusted import Conditions, closed_here, outcomes
 NOT_MEASURED = Isolation("none")
 MAX_NAME = 200
 MAX_NOTE = 500
+MAX_SIGHTINGS = 1000
 
 NOT_REACHED = "The run has not come to this check."
 NOT_REPORTED = "The run ended without a word on this check."
@@ -115,6 +116,7 @@ class Ledger:
         self.isolation = NOT_MEASURED
         self.examination: Examination | None = None
         self.sightings: set[Sighting] = set()
+        self.told: tuple[Finding, ...] | None = None
 
     @property
     def checks(self) -> tuple[str, ...]:
@@ -156,11 +158,19 @@ class Ledger:
             started_at=self.started_at,
         )
 
+    def note(self, sighting: Sighting) -> None:
+        """Note what the run entered; of very much, a part is enough."""
+        if sighting not in self.sightings and len(self.sightings) < MAX_SIGHTINGS:
+            self.sightings.add(sighting)
+            self.told = None
+
     def findings(self) -> tuple[Finding, ...]:
         """What the assignment's rules have to say so far."""
         if self.examination is None:
             return ()
-        return self.examination.findings(self.problems, self.sightings)
+        if self.told is None:
+            self.told = self.examination.findings(self.problems, self.sightings)
+        return self.told
 
 
 def grade(request: Request, watch: Watch) -> Report:
@@ -189,7 +199,7 @@ def grade(request: Request, watch: Watch) -> Report:
                     ledger.isolation = event.isolation
                     continue
                 if isinstance(event, Sighting):
-                    ledger.sightings.add(event)
+                    ledger.note(event)
                     continue
                 if isinstance(event, Outcome):
                     ledger.outcomes.setdefault(event.check, event)

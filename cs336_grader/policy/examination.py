@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import Consequence, Finding, Sighting, Staged
 from cs336_grader.reports.plain_text import plain_line
@@ -14,7 +14,7 @@ from .program import Definition, How, Program
 from .reach import Reach
 from .reading import read
 from .rulebook import RuleBook
-from .wording import SEARCHED, Entry, message
+from .wording import SEARCHED, UNREAD, Entry, message
 
 WHOLE_SUBMISSION = ""
 FAR = 10**6
@@ -92,6 +92,9 @@ class Examination:
             sightings: what the run entered. It can accuse; it never excuses.
         """
         entries: Entries = {}
+        for file in self.program.unread:
+            key = (WHOLE_SUBMISSION, file, PurePosixPath(file).name)
+            entries[key] = Entry({0}, reason=UNREAD)
         for use in self.uses:
             self.judge_use(use, entries)
         for (file, line, name), checks in sorted(self.admitted(sightings).items()):

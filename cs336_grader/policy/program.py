@@ -11,7 +11,10 @@ from pathlib import Path, PurePosixPath
 from .bindings import Binder
 from .scopes import Scope
 
-MAX_HOPS = 20
+MAX_STOPS = 100
+# Code written by hand is far smaller, and reading takes its time.
+MAX_FILE_BYTES = 2**20
+MAX_TOTAL_BYTES = 8 * 2**20
 
 
 class How(StrEnum):
@@ -91,19 +94,33 @@ class Program:
         root: the folder it lies in.
         search_paths: the folders, relative to the root, that imports start from.
         foreign: names of packages that no file of the submission may be taken for.
+
+    Attributes:
+        unread: the files that are too large or nested too deep.
+        links: what each definition leads to by name, certainly and perhaps, as far as it was asked.
     """
 
     def __init__(self, root: Path, search_paths: Iterable[str], foreign: Iterable[str]) -> None:
         self.modules: dict[str, Module] = {}
         self.by_file: dict[str, Module] = {}
         self.definitions: dict[str, Definition] = {}
+        self.unread: list[str] = []
+        self.links: dict[tuple[str, bool], frozenset[str]] = {}
         self.foreign = {*foreign, *sys.stdlib_module_names}
         classes: set[str] = set()
+        left = MAX_TOTAL_BYTES
         for path in sorted(root.rglob("*.py")):
             place = PurePosixPath(path.relative_to(root).as_posix())
-            tree = parsed(path)
             names = list(self.names_of(place, search_paths))
-            if tree is None or not names:
+            if not names:
+                continue
+            size = path.stat().st_size
+            if size > min(MAX_FILE_BYTES, left):
+                self.unread.append(str(place))
+                continue
+            left -= size
+            tree = parsed(path)
+            if tree is None:
                 continue
             module = Module(names[0], str(place), tree, Scope(None, classes))
             module.binder(module.scope, module.name, variables=True).bind_all(tree.body)
@@ -127,8 +144,17 @@ class Program:
             if parts[start] not in self.foreign:
                 yield ".".join(parts[start:])
 
-    def resolve(self, name: str, hops: int = 0) -> list[Resolved]:
-        """What a dotted name can stand for, once imports and aliases are followed."""
+    def resolve(self, name: str, stops: set[str] | None = None) -> list[Resolved]:
+        """What a dotted name can stand for, once imports and aliases are followed.
+
+        Args:
+            name: the name.
+            stops: the names that were come by on the way.
+        """
+        stops = set() if stops is None else stops
+        if name in stops or len(stops) > MAX_STOPS:
+            return []
+        stops.add(name)
         module, rest = self.split(name)
         if module is None:
             return [Resolved(name, own=False)]
@@ -137,16 +163,18 @@ class Program:
         here = f"{module.name}.{'.'.join(rest)}"
         if f"{module.name}.{rest[0]}" in self.definitions:
             return [Resolved(here, own=True)]
-        if hops > MAX_HOPS:
-            return []
         found: list[Resolved] = []
-        for candidate in module.scope.lookup(rest[0]):
+        try:
+            candidates = module.scope.lookup(rest[0])
+        except RecursionError:
+            candidates = []
+        for candidate in candidates:
             target = ".".join((candidate, *rest[1:]))
             if target != here:
-                found += self.resolve(target, hops + 1)
+                found += self.resolve(target, stops)
         if not found:
             for star in module.scope.stars:
-                found += self.resolve(".".join((star, *rest)), hops + 1)
+                found += self.resolve(".".join((star, *rest)), stops)
         return found
 
     def split(self, name: str) -> tuple[Module | None, list[str]]:

@@ -1,7 +1,7 @@
 """Finds what of a program the adapters of a problem reach."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from .program import Definition, Program
 
@@ -43,41 +43,66 @@ class Reach:
         """The steps to each definition, breadth first."""
         steps = {root.name: 0 for root in roots}
         pending = deque(roots)
-        attributes = set() if certain else set(self.methods)
-        classes: list[Definition] = []
+        by_name = MethodsByName(self.methods)
         while pending:
             current = pending.popleft()
-            if current.methods:
-                classes.append(current)
-            new = self.targets(current, certain=certain)
+            new = set(self.links(current, certain=certain))
+            if certain and current.name in self.roots:
+                classes = [self.program.definitions[name] for name in new]
+                new |= {method for one in classes for method in methods_of(one, self.methods)}
             if not certain:
-                attributes |= current.attributes
-                new |= {m for c in classes for m in methods_of(c, attributes)}
+                new |= by_name.admit(current)
                 new.add(self.program.by_file[current.file].name)
             for name in sorted(new - steps.keys()):
                 steps[name] = steps[current.name] + 1
                 pending.append(self.program.definitions[name])
         return steps
 
-    def targets(self, current: Definition, *, certain: bool) -> set[str]:
-        """The definitions that one leads to."""
-        found = set(methods_of(current, CALLED_UNSEEN))
-        found |= {f"{current.name}.{name}" for name in current.methods if name.startswith("__")}
-        for mention in current.mentions:
-            if certain and mention.conditional:
-                continue
-            for resolved in self.program.resolve(mention.name) if mention.name else ():
-                target = self.program.definition(resolved.name) if resolved.own else None
-                if target is None:
-                    continue
+    def links(self, current: Definition, *, certain: bool) -> frozenset[str]:
+        """The definitions that one leads to by name, found once for all problems."""
+        key = (current.name, certain)
+        if key not in self.program.links:
+            found = set(methods_of(current, CALLED_UNSEEN))
+            found |= {f"{current.name}.{name}" for name in current.methods if name.startswith("__")}
+            for mention in current.mentions:
+                if not (certain and mention.conditional):
+                    found |= self.targets(mention.name, current)
+            self.program.links[key] = frozenset(found & self.program.definitions.keys())
+        return self.program.links[key]
+
+    def targets(self, name: str, current: Definition) -> set[str]:
+        """The definitions that a name stands for; an attribute it ends with may be any class's."""
+        found: set[str] = set()
+        for resolved in self.program.resolve(name):
+            target = self.program.definition(resolved.name) if resolved.own else None
+            if target is not None:
                 found.add(target.name)
-                if not certain:
-                    current.attributes.add(resolved.name.rpartition(".")[2])
-                elif current.name in self.roots:
-                    found |= set(methods_of(target, self.methods))
-        return found & self.program.definitions.keys()
+                current.attributes.add(resolved.name.rpartition(".")[2])
+        return found
 
 
-def methods_of(definition: Definition, names: Iterable[str]) -> list[str]:
+class MethodsByName:
+    """The methods of all classes so far whose names are used somewhere so far.
+
+    Args:
+        attributes: names that are used from the beginning.
+    """
+
+    def __init__(self, attributes: set[str]) -> None:
+        self.attributes = set(attributes)
+        self.waiting: dict[str, list[str]] = {}
+
+    def admit(self, definition: Definition) -> set[str]:
+        """Take in what a definition uses and has; the methods that are used now and were not."""
+        found = set(methods_of(definition, self.attributes | definition.attributes))
+        for name in definition.attributes - self.attributes:
+            found.update(self.waiting.get(name, ()))
+        for name in definition.methods:
+            self.waiting.setdefault(name, []).append(f"{definition.name}.{name}")
+        self.attributes |= definition.attributes
+        return found
+
+
+def methods_of(definition: Definition, names: Collection[str]) -> list[str]:
     """The methods of a class that have one of these names."""
     return [f"{definition.name}.{name}" for name in definition.methods if name in names]

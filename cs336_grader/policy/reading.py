@@ -23,9 +23,12 @@ GENERIC = {f"builtins.{name}" for name in ("dict", "list", "set", "tuple", "type
 
 
 def read(program: Program) -> None:
-    """Fill in a program's definitions."""
+    """Fill in a program's definitions; what is nested too deep to be read is noted."""
     for module in program.by_file.values():
-        Reader(program, module).read()
+        try:
+            Reader(program, module).read()
+        except RecursionError:
+            program.unread.append(module.file)
 
 
 class Reader(ast.NodeVisitor):

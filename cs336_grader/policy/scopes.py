@@ -4,6 +4,8 @@ import ast
 import builtins
 from dataclasses import dataclass
 
+# A name of the submission's choosing could stand for more and more.
+MAX_CANDIDATES = 16
 BUILTINS = frozenset(dir(builtins))
 IMPORTING = {"importlib.import_module", "importlib.__import__", "builtins.__import__"}
 
@@ -64,12 +66,12 @@ class Scope:
         if scope is None:
             if name in BUILTINS:
                 return [f"builtins.{name}"]
-            return [f"{star}.{name}" for star in self.stars]
+            return [f"{star}.{name}" for star in self.stars[:MAX_CANDIDATES]]
         if name not in scope.known:
             # A name that depends on itself adds nothing to what it stands for.
             scope.known[name] = []
             found = [one for value in scope.bound[name] for one in scope.names_of(value)]
-            scope.known[name] = list(dict.fromkeys(found))
+            scope.known[name] = list(dict.fromkeys(found))[:MAX_CANDIDATES]
         return scope.known[name]
 
     def names_of(self, value: Bound) -> list[str]:

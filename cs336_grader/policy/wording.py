@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from cs336_grader.records import Consequence
 
 MAX_LINES = 6
+UNREAD = "is too large or nested too deep to be examined"
 SEARCHED = "looks up a name that is computed"
 
 
@@ -28,7 +29,9 @@ class Entry:
 def message(problem: str, name: str, entry: Entry) -> str:
     """What was found and what it means, in one or two sentences."""
     here = f"in {problem}" if problem else "as the submission is imported"
-    if entry.reason:
+    if entry.reason == UNREAD:
+        said = f"{name} {UNREAD}: what it does has to be read."
+    elif entry.reason:
         said = (
             f"{entry.reason[0].upper()}{entry.reason[1:]} ({name}) {here}: read what comes of it."
         )

@@ -1,5 +1,6 @@
 """What the rules leave to a person, and what they pass over."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -277,3 +278,27 @@ def run_linear(d_in, d_out, weights, x):
 def test_what_cannot_be_parsed_is_passed_over(tmp_path: Path) -> None:
     """Importing it fails and says why; here it says nothing."""
     assert not found(tmp_path, "def run_softmax(x, dim):\n    return x\n", broken="def (:")
+
+
+HOSTILE = {
+    "a chain of attributes": "x = a" + ".b" * 900 + "\n",
+    "nested calls": "x = " + "f(" * 80 + "1" + ")" * 80 + "\n",
+    "a long sum": "x = " + " + ".join(["1"] * 5000) + "\n",
+    "names that stand for twice as much each": "from torch import nn\na0 = nn\na0 = nn.x\n"
+    + "".join(f"a{n + 1} = a{n}.p\na{n + 1} = a{n}.q\n" for n in range(60)),
+    "names that go round in circles": "from cs336_basics.other import *\n"
+    + "".join(f"from cs336_basics.other import a{n}, b as a{n}\n" for n in range(40)),
+    "names of themselves": "x = x.y\ny = x.y\nx = y.x\n" * 30,
+    "a table of a million characters": f"x = '{'x' * 2_000_000}'\n",
+    "characters that are none": "x = '\\ud800'\nclass \u202e\u0041: pass\n",
+}
+
+
+@pytest.mark.parametrize("way", HOSTILE)
+def test_no_source_stops_the_examination(tmp_path: Path, way: str) -> None:
+    """It ends soon, and what cannot be read is at most left to a person."""
+    adapters = "from cs336_basics.hostile import x\ndef run_softmax(a, dim):\n    return x(a60)\n"
+    started = time.process_time()
+    findings = found(tmp_path, adapters, hostile=HOSTILE[way], other=HOSTILE[way])
+    assert time.process_time() - started < 5
+    assert {one.consequence for one in findings} <= {Consequence.HUMAN_LOOK}
