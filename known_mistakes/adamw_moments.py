@@ -148,3 +148,25 @@ def clears_gradients() -> type[AdamW]:
             gradient.zero_()
 
     return Wrong
+
+
+@mistake(
+    "adamw",
+    "get_adamw_cls",
+    kind="laziness",
+    wrong="both moments are one tensor",
+    hint="Two names may stand for the same tensor, and what is changed in place under one of them "
+    "changes under the other. How do you make the two zeros?",
+)
+def one_tensor_for_both_moments() -> type[AdamW]:
+    class Wrong(Pieces):
+        def moments(self, parameter: Tensor, gradient: Tensor, group: Group) -> Moments:
+            beta1, beta2 = group["betas"]
+            state = self.state[parameter]
+            t = state["t"] = state.get("t", 0) + 1
+            both = state.setdefault("both", torch.zeros_like(gradient))
+            both.mul_(beta1).add_((1 - beta1) * gradient)
+            both.mul_(beta2).add_((1 - beta2) * gradient**2)
+            return both, both, t
+
+    return Wrong

@@ -4,8 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from .bpe import Pair, Trainer, Word, count, merge, room, trainer_mistake, update
+from .catalogue import mistake
+from .parts import Parts
 
 
 @trainer_mistake(
@@ -230,3 +233,23 @@ def one_merge_too_few(vocab_size: int, special_tokens: Sequence[str]) -> int:
 )
 def one_merge_too_many(vocab_size: int, special_tokens: Sequence[str]) -> int:
     return room(vocab_size, special_tokens) + 1
+
+
+@mistake(
+    "train_bpe",
+    "run_train_bpe",
+    kind="laziness",
+    wrong="the words of an earlier training are counted again",
+    hint="Train on two corpora in one program. What is a global, an attribute of the class, or a "
+    "default argument that is changed?",
+)
+def words_of_earlier_trainings(
+    parts: Parts, input_path: Path, vocab_size: int, special_tokens: list[str]
+) -> Any:
+    earlier: Counter[str] = parts.kept.setdefault("counts", Counter())
+
+    def all_counts(trainer: Trainer, path: Path, special_tokens: Sequence[str]) -> Counter[str]:
+        earlier.update(count(trainer, path, special_tokens))
+        return earlier
+
+    return Trainer(count=all_counts).train(input_path, vocab_size, special_tokens)

@@ -222,3 +222,15 @@ class AddedOneWay(Pieces):
         if len(self.vocab) > len(self.merges) + 256:
             del self.vocab[found]
         return found
+
+
+@tokenizer_mistake(
+    kind="edge",
+    wrong="all special tokens that the vocabulary lacks get the same id",
+    hint="Give two special tokens that the vocabulary lacks. When do you ask for the next free id?",
+)
+class OneIdForAllMissing(Pieces):
+    def add(self, token: bytes) -> int:
+        free = 256 + len(self.merges)
+        self.vocab[self.token_ids.setdefault(token, free)] = token
+        return self.token_ids[token]

@@ -216,3 +216,32 @@ class OnePretokenHeld(Pieces):
             self.encode_pretokens(pretokens[:1], ids)
             rest = pretokens[1]
         return ids, rest
+
+
+@tokenizer_mistake(
+    kind="edge",
+    wrong="a special token is taken as soon as it is complete, although a longer one may be coming",
+    hint="One special token may be the beginning of another. What do you know when the text ends "
+    "just after the shorter one?",
+)
+class ShorterSpecialTokenTaken(Pieces):
+    def unfinished_special_starts(self, text: str) -> list[int]:
+        starts = super().unfinished_special_starts(text)
+        return [i for i in starts if text[i:] not in self.special_ids]
+
+
+@tokenizer_mistake(
+    kind="laziness",
+    wrong="what is held back of a stream is kept by the tokenizer, where other streams find it",
+    hint="Encode two streams in turn with one tokenizer. To which of them does what you hold back "
+    "belong?",
+)
+class HeldBackByTheTokenizer(Pieces):
+    rest = ""
+
+    def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
+        for text in texts:
+            ids, self.rest = self.encode_certain(self.rest + text)
+            yield from ids
+        rest, self.rest = self.rest, ""
+        yield from self.encode(rest)

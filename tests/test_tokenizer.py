@@ -199,12 +199,17 @@ def test_encode_empty_list_of_special_tokens(adapters: Any, snapshot: Snapshot) 
 
 
 def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None:
-    """A special token that the vocabulary lacks is appended to it and gets a new id."""
+    """Special tokens that the vocabulary lacks are appended to it and get an id each."""
     small = gpt2(merge_count=500)
     made = tokenizer(adapters, small, [END_OF_TEXT])
     ids = made.encode(f"one{END_OF_TEXT}two")
     snapshot.assert_close(ids, [*small.encode("one"), 756, *small.encode("two")], "ids")
     assert made.decode(ids) == f"one{END_OF_TEXT}two", "The appended token can be decoded."
+    made = tokenizer(adapters, small, [END_OF_TEXT, "<|pad|>"])
+    ids = made.encode(f"{END_OF_TEXT}<|pad|>")
+    # Which of two is appended first is nobody's rule.
+    snapshot.assert_close(ids, [756, 757], "ids of two", alternatives=([757, 756],))
+    assert made.decode(ids) == f"{END_OF_TEXT}<|pad|>", "Both appended tokens can be decoded."
 
 
 def test_two_tokenizers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

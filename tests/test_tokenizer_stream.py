@@ -1,9 +1,9 @@
 """Checks of encoding a stream of text piece by piece, and of encoding much text at all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import pytest
@@ -72,9 +72,12 @@ def test_encode_iterable_lazy(adapters: Any, snapshot: Snapshot, draw: Draws) ->
 
 @dataclass(frozen=True)
 class Stream:
-    """A text, how long the items are that it comes in, and what it is encoded with."""
+    """A text, how long the items are that it comes in, and what it is encoded with.
 
-    text: str
+    The pieces of the text are special tokens and what stands between them.
+    """
+
+    pieces: Sequence[str]
     shortest: int = 0
     longest: int = 8
     vocabulary: Vocabulary = field(default_factory=partial(gpt2, END_OF_TEXT, merge_count=1000))
@@ -93,13 +96,42 @@ def long_stream(draw: Draws) -> Stream:
         # A special token is seldom: who cuts at one has to cut elsewhere, too.
         end = END_OF_TEXT if i % 250 == 249 else ""
         parts += [draw.choice(words), end, draw.choice(("\n\n", "\n\n\n", "  ", "   ", "\n\n  "))]
-    return Stream("".join(parts), 3000, 9000, vocabulary(merges, (END_OF_TEXT,)))
+    pieces = split_at(END_OF_TEXT, "".join(parts))
+    return Stream(pieces, 3000, 9000, vocabulary(merges, (END_OF_TEXT,)))
+
+
+def split_at(special: str, text: str) -> list[str]:
+    """The text in pieces, of which every other is the special token."""
+    between = text.split(special)
+    return [piece for part in between[:-1] for piece in (part, special)] + between[-1:]
+
+
+def contractions(draw: Draws) -> Stream:
+    """Contractions that come in single letters, so that each is cut at each of its places."""
+    words = [
+        f"{word}'{end}" for word in ("I", "you", "they") for end in ("ll", "ve", "re", "d", "s")
+    ]
+    return Stream([" ".join(draw.choices(words, 30))], longest=1)
+
+
+def overlapping_special_tokens(draw: Draws) -> Stream:
+    """A special token that another one begins with, in single letters."""
+    longer = END_OF_TEXT * 2
+    pieces: list[str] = []
+    # Three of the shorter one are the longer and the shorter.
+    for specials in ((END_OF_TEXT,), (longer,), (longer, END_OF_TEXT)):
+        pieces += [story(draw, 1), *specials]
+    return Stream(pieces, longest=1, vocabulary=gpt2(END_OF_TEXT, longer, merge_count=500))
 
 
 STREAMS: dict[str, Callable[[Draws], Stream]] = {
-    "words": lambda draw: Stream(story(draw, 4) + foreign(draw, 30)),
-    "blanks": lambda draw: Stream(messy(draw, 150)),
-    "special tokens": lambda draw: Stream(END_OF_TEXT.join(stories(draw, 3)) + END_OF_TEXT * 2),
+    "words": lambda draw: Stream([story(draw, 4) + foreign(draw, 30)]),
+    "contractions": contractions,
+    "blanks": lambda draw: Stream([messy(draw, 150)]),
+    "special tokens": lambda draw: Stream(
+        split_at(END_OF_TEXT, END_OF_TEXT.join(stories(draw, 3)) + END_OF_TEXT * 2)
+    ),
+    "overlapping special tokens": overlapping_special_tokens,
     "long": long_stream,
 }
 
@@ -110,10 +142,24 @@ def test_encode_iterable_cut_anywhere(
 ) -> None:
     """The ids are those of the joined text, wherever it is cut: words, blanks, special tokens."""
     stream = STREAMS[kind](draw)
-    items = cut(draw, stream.text, stream.longest, stream.shortest)
+    items = cut(draw, "".join(stream.pieces), stream.longest, stream.shortest)
     ids = list(tokenizer(adapters, stream.vocabulary).encode_iterable(iter(items)))
-    expected = stream.vocabulary.encode(stream.text, [END_OF_TEXT])
-    snapshot.assert_close(ids, expected, "ids")
+    snapshot.assert_close(ids, stream.vocabulary.encode_pieces(*stream.pieces), "ids")
+
+
+def test_encode_iterable_two_streams(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Two streams that one tokenizer encodes at the same time know nothing of each other."""
+    small = gpt2(END_OF_TEXT, merge_count=1000)
+    made = tokenizer(adapters, small)
+    texts = [story(draw, 12) for _ in range(2)]
+    streams = [made.encode_iterable(iter(text.splitlines(keepends=True))) for text in texts]
+    found: list[list[int]] = [[], []]
+    for pair in zip_longest(*map(iter, streams)):
+        for ids, id_ in zip(found, pair, strict=True):
+            if id_ is not None:
+                ids.append(id_)
+    for i, text in enumerate(texts):
+        snapshot.assert_close(found[i], small.encode(text), f"ids of stream {i}")
 
 
 def test_encode_iterable_memory(adapters: Any, memory: Memory) -> None:

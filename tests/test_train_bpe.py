@@ -362,6 +362,12 @@ def test_train_bpe_empty_corpus(train: Train, corpus: str) -> None:
     assert len(vocab) == 257, "The vocabulary holds the bytes and the special token."
 
 
+def test_train_bpe_two_corpora(train: Train, snapshot: Snapshot) -> None:
+    """Training knows nothing of another corpus that it was given before."""
+    snapshot.assert_close(train(lines(cd=5), 1)[1], pairs("c+d"), "merges of the first")
+    snapshot.assert_close(train(lines(ab=3, cd=1), 1)[1], pairs("a+b"), "merges of the second")
+
+
 def test_train_bpe_path_as_text(adapters: Any, snapshot: Snapshot, tmp_path: Path) -> None:
     """The path of the corpus may be a str as well as a Path."""
     path = tmp_path / "corpus.txt"
