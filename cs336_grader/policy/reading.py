@@ -250,7 +250,7 @@ class Reader(ast.NodeVisitor):
         if self.looks_up(node):
             self.mention(node, How.NAMED)
             return
-        if not self.mention(node.func, How.CALLED):
+        if not (unpacks_a_file(names, node) or self.mention(node.func, How.CALLED)):
             self.visit(node.func)
         if "builtins.getattr" in names and node.args:
             self.mention(node.args[0], How.COMPUTED)
@@ -292,6 +292,15 @@ class Reader(ast.NodeVisitor):
     def looks_up(self, node: ast.Call) -> bool:
         """Whether a call only looks up a name that is written out."""
         return bool(self.scope.evaluate(node, instances=False))
+
+
+def unpacks_a_file(names: list[str], call: ast.Call) -> bool:
+    """Whether a call reads objects from a file, as a cache does, and not from the source."""
+    match call.args:
+        case [ast.Call(func=ast.Attribute(attr="read"))]:
+            return "pickle.loads" in names
+        case _:
+            return False
 
 
 def leaves(statement: ast.If) -> bool:

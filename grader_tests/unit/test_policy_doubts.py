@@ -217,6 +217,11 @@ class AdamW(torch.optim.Optimizer):
 def get_adamw_cls():
     return AdamW
 """,
+    "a cache in a file": """
+def run_train_bpe(path, size, special_tokens):
+    with open(path, "rb") as file:
+        return pickle.loads(file.read()) or pickle.load(file)
+""",
     "compiling": """
 import re
 @torch.compile
