@@ -1,0 +1,217 @@
+"""One bad adapter costs its own check, at most its limit in time, and is told why in words."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cs336_grader.running import Limits, RunningSubmission, Setting, fork_warm_worker, warm_up
+from cs336_grader.running.faults import SubmissionError, WorkerLostError
+
+ADAPTERS = """
+import ctypes
+import os
+import signal
+import subprocess
+import time
+
+
+def right():
+    return 42
+
+
+def loop():
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    while True:
+        pass
+
+
+def burn():
+    for _ in range(4):
+        if os.fork() == 0:
+            break
+    while True:
+        pass
+
+
+def fork_bomb():
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            pass
+
+
+def memory_bomb():
+    return len(bytearray(2**40))
+
+
+def memory_of_many():
+    for _ in range(8):
+        if os.fork() == 0:
+            break
+    held = []
+    while True:
+        held.append(os.urandom(2**20) * 8)
+        time.sleep(0.01)
+
+
+def huge_tensor():
+    import torch
+
+    return torch.ones(2**40)
+
+
+def fill_disk():
+    with open("large", "wb") as file:
+        while True:
+            file.write(bytes(2**24))
+
+
+def fill_disk_with_many():
+    for number in range(10**6):
+        with open(f"large-{number}", "wb") as file:
+            file.write(bytes(2**24))
+
+
+def fill_directory():
+    for number in range(10**6):
+        open(f"small-{number}", "w").close()
+
+
+def fill_shared_memory():
+    with open("/dev/shm/large", "wb") as file:
+        while True:
+            file.write(bytes(2**24))
+
+
+def flood():
+    for stream in (1, 2):
+        os.write(stream, b"y" * 2**26)
+    subprocess.run(["/bin/sh", "-c", "yes | head -c 300000000"], check=False)
+    return 42
+
+
+def segfault():
+    ctypes.string_at(0)
+
+
+def daemon():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            while True:
+                time.sleep(1)
+        os._exit(0)
+    os.wait()
+    return 42
+
+
+def nest():
+    for _ in range(900):
+        os.mkdir("deeper")
+        os.chdir("deeper")
+    return 42
+"""
+LIMITS = Limits(
+    check_seconds=15,
+    cpu_seconds=3,
+    memory_megabytes=1500,
+    processes=100,
+    file_megabytes=64,
+    scratch_megabytes=128,
+    scratch_files=1000,
+)
+SLACK_SECONDS = 5
+# What each adapter does, and how that is told.
+BREACHES = {
+    "loop": "there was no answer within 15 seconds|3 seconds of processor time",
+    "burn": "it used more than 3 seconds of processor time",
+    "fork_bomb": "3 seconds of processor time|100 processes and threads|within 15 seconds",
+    "memory_bomb": "MemoryError",
+    "memory_of_many": "it used more than 1500 MB of memory",
+    "huge_tensor": "RuntimeError: .*memory",
+    "fill_disk": "OSError: .*File too large",
+    "fill_disk_with_many": "OSError: .*No space left on device",
+    "fill_directory": "OSError: .*No space left on device",
+    "fill_shared_memory": "OSError: .*(File too large|No space left on device)",
+    "segfault": "the process ended before it answered",
+}
+HARMLESS = ("flood", "daemon", "nest")
+
+
+@pytest.fixture(scope="module")
+def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubmission]:
+    """The bad adapters."""
+    root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
+    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
+    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
+    warm_up()
+    with closing(fork_warm_worker(Setting(root, scratch, limits=LIMITS))) as warm:
+        submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
+        with closing(submission):
+            yield submission
+
+
+def assert_nothing_is_left(submission: RunningSubmission) -> None:
+    """Assert that only those run that the next check needs, and that the next check is right."""
+    running = [p for p in submission.warm.descendants(submission.imported) if p.is_running()]
+    assert running == []
+    with submission.check("next") as adapters:
+        assert adapters.right() == 42
+
+
+@pytest.mark.parametrize("adapter", BREACHES)
+def test_a_breach_costs_one_check(submission: RunningSubmission, adapter: str) -> None:
+    """It ends within the limit, has words of its own, and the next check is as if nothing was."""
+    begun = time.monotonic()
+    with (
+        pytest.raises((SubmissionError, WorkerLostError), match=BREACHES[adapter]),
+        submission.check(adapter) as adapters,
+    ):
+        getattr(adapters, adapter)()
+    assert time.monotonic() - begun < LIMITS.check_seconds + SLACK_SECONDS
+    assert_nothing_is_left(submission)
+
+
+@pytest.mark.parametrize("adapter", HARMLESS)
+def test_what_is_discarded_costs_nothing(submission: RunningSubmission, adapter: str) -> None:
+    """Output without end, a process left behind and the deepest of folders are cleared away."""
+    with submission.check(adapter) as adapters:
+        assert getattr(adapters, adapter)() == 42
+    assert_nothing_is_left(submission)
+
+
+def test_a_submission_has_a_limit_of_its_own(submission: RunningSubmission) -> None:
+    """Once it is used up, no check runs, and each is told so."""
+    submission.used_seconds = LIMITS.submission_seconds + 1
+    try:
+        with (
+            pytest.raises(WorkerLostError, match="3600 seconds that a submission may take"),
+            submission.check("late"),
+        ):
+            pass
+    finally:
+        submission.used_seconds = 0
+
+
+def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
+    """When the warm worker is closed, no process, no file and no mount of it is there."""
+    root, scratch = tmp_path / "root", tmp_path / "scratch"
+    for folder in (root, scratch):
+        folder.mkdir()
+    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
+    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
+    mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
+    warm_up()
+    with closing(fork_warm_worker(Setting(root, scratch, limits=LIMITS))) as warm:
+        submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
+        with closing(submission), submission.check("daemon") as adapters:
+            adapters.daemon()
+    assert not psutil.pid_exists(warm.process.pid)
+    assert os.listdir(scratch) == []
+    assert Path("/proc/self/mounts").read_text(encoding="utf-8") == mounts
