@@ -44,6 +44,7 @@ DYNAMIC = {
     "sys.meta_path": "changes what imports find",
     "torch.utils.cpp_extension": "builds and loads code in another language",
     "torch.ops.load_library": "loads code in another language",
+    "torch.jit.CompilationUnit": "runs text as code",
     "torch.library": "registers operators of its own",
 }
 

@@ -231,6 +231,22 @@ def run_linear(d_in, d_out, weights, x):
     assert (finding.problem, finding.name) == ("linear", "torch.nn.Linear")
 
 
+def test_adapters_written_elsewhere(tmp_path: Path) -> None:
+    """The adapters may be imported, one by one or all at once."""
+    answers = """
+from scipy.special import softmax
+def run_softmax(x, dim):
+    return softmax(x, dim)  # here
+"""
+    for line in (
+        "from cs336_basics.answers import run_softmax",
+        "from cs336_basics.answers import *",
+    ):
+        (finding,) = found(tmp_path / line[-1], line, answers=answers)
+        assert (finding.file, finding.line) == ("cs336_basics/answers.py", marked(answers))
+        assert finding.consequence is Consequence.COSTS_POINTS
+
+
 def test_an_optimizer_that_inherits_or_delegates(tmp_path: Path) -> None:
     """Both the base class and the instance made are found."""
     source = """
