@@ -248,6 +248,7 @@ def main() -> None:
     for folder in (files, scratch):
         folder.mkdir()
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(files)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(files / "compiled")
     outside = os.getppid()
     with contextlib.suppress(KeyboardInterrupt):
         judge(before, scratch, tell)

@@ -171,6 +171,8 @@ def move_to(scratch: str) -> None:
     """Work in a folder, and put temporary files and what belongs to a home there too."""
     os.chdir(scratch)
     tempfile.tempdir = os.environ["TMPDIR"] = os.environ["HOME"] = scratch
+    # What torch compiles: its place was settled when torch was imported.
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(scratch, "compiled")
     os.environ["USER"] = "worker"
 
 
