@@ -228,3 +228,61 @@ def found_by_hand(
     merges = by_updating(pretokens, merge_count(vocab_size, special_tokens))
     tokens = [*EVERY_BYTE, *joined(merges), *(text.encode() for text in special_tokens)]
     return dict(enumerate(tokens)), merges
+
+
+@variant("train_bpe", "run_train_bpe")
+def chunks_summed(
+    input_path: str | os.PathLike[str],
+    vocab_size: int,
+    special_tokens: list[str],
+    **kwargs: Any,  # noqa: ARG001 - published parameters
+) -> Result:
+    """Reads a large file in chunks that end before a special token or a line, and sums counts."""
+    text = Path(input_path).read_bytes().decode()
+    border = "|".join(map(regex.escape, special_tokens)) or r"\b\B"
+    pretokens: Counter[bytes] = Counter()
+    start = 0
+    while start < len(text):
+        cut = regex.compile(rf"{border}|(?<=\S)(?=\n)").search(text, start + 2**15)
+        end = cut.start() if cut else len(text)
+        for document in documents(text[start:end], special_tokens):
+            pretokens.update(match.encode() for match in PATTERN.findall(document))
+        start = end
+    merges = by_heap(pretokens, merge_count(vocab_size, special_tokens))
+    tokens = [*(text.encode() for text in special_tokens), *EVERY_BYTE, *joined(merges)]
+    return dict(enumerate(tokens)), merges
+
+
+@variant("train_bpe", "run_train_bpe")
+def one_row_of_ids(
+    input_path: str | os.PathLike[str],
+    vocab_size: int,
+    special_tokens: list[str],
+    **kwargs: Any,  # noqa: ARG001 - published parameters
+) -> Result:
+    """Keeps all pre-tokens in one row of ids with borders between them, and counts beside it."""
+    pretokens = pretoken_counts(input_path, special_tokens)
+    row: list[int] = []
+    times: list[int] = []
+    for word, n in pretokens.items():
+        row += [*word, -1]
+        times += [n] * (len(word) + 1)
+    tokens, merges = list(EVERY_BYTE), []
+    for _ in range(merge_count(vocab_size, special_tokens)):
+        pairs: Counter[tuple[int, int]] = Counter()
+        for pair, n in zip(pairwise(row), times, strict=False):
+            if -1 not in pair:
+                pairs[pair] += n
+        if not pairs:
+            break
+        best = max(pairs, key=lambda pair: (pairs[pair], tokens[pair[0]], tokens[pair[1]]))
+        merges.append((tokens[best[0]], tokens[best[1]]))
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+        i = 0
+        while i < len(row) - 1:
+            if (row[i], row[i + 1]) == best:
+                row[i : i + 2] = [len(tokens) - 1]
+                del times[i]
+            i += 1
+    tokens += [text.encode() for text in special_tokens]
+    return dict(enumerate(tokens)), merges

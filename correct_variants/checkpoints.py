@@ -1,8 +1,10 @@
 """Saving and loading a training run, in other formats than the reference's."""
 
+import copy
 import io
 import os
 import pickle
+from contextlib import nullcontext
 from typing import IO, Any
 
 import torch
@@ -111,3 +113,26 @@ def through_memory(
             file.write(memory.getvalue())
     else:
         out.write(memory.getvalue())
+
+
+def load_opened(src: File, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+    """Open the file and load model, optimizer and iteration one after the other."""
+    with open(src, "rb") if isinstance(src, str | os.PathLike) else nullcontext(src) as file:
+        state = torch.load(file, map_location=next(model.parameters()).device)
+    result = model.load_state_dict({**model.state_dict(), **state.pop("weights")})
+    assert not result.missing_keys, "The file holds all parameters and buffers."
+    optimizer.load_state_dict(state.pop("moments"))
+    (iteration,) = state.values()
+    return int(iteration)
+
+
+@variant("checkpointing", "run_save_checkpoint", run_load_checkpoint=load_opened)
+def opened(model: nn.Module, optimizer: torch.optim.Optimizer, iteration: int, out: File) -> None:
+    """Opens the file itself, and copies what it saves."""
+    state = {
+        "weights": copy.deepcopy(model.state_dict()),
+        "moments": copy.deepcopy(optimizer.state_dict()),
+        "it": iteration,
+    }
+    with open(out, "wb") if isinstance(out, str | os.PathLike) else nullcontext(out) as file:
+        torch.save(state, file)

@@ -143,6 +143,19 @@ def with_heap(ranks: dict[Pair, int], word: bytes) -> list[bytes]:
     return [part for part in parts if part]
 
 
+def every_merge_in_turn(ranks: dict[Pair, int], word: bytes) -> list[bytes]:
+    """Go through all merges in order of creation, and join each wherever it fits."""
+    parts = [word[i : i + 1] for i in range(len(word))]
+    for left, right in ranks:
+        i = 0
+        while left in parts[i:-1]:
+            i = parts.index(left, i)
+            if parts[i + 1] == right:
+                parts[i : i + 2] = [left + right]
+            i += 1
+    return parts
+
+
 @variant("tokenizer", "get_tokenizer")
 def leftmost_pair_of_lowest_rank(
     vocab: Vocabulary, merges: list[Pair], special_tokens: list[str] | None = None
@@ -205,3 +218,18 @@ def iterator_of_its_own(
             return Ids(super().encode_iterable(iterable))
 
     return WithIterator(vocab, merges, special_tokens, all_of_a_pair)
+
+
+@variant("tokenizer", "get_tokenizer")
+def merges_in_turn(
+    vocab: Vocabulary, merges: list[Pair], special_tokens: list[str] | None = None
+) -> Tokenizer:
+    """Looks at every merge for every word that it has not seen before."""
+    known: dict[bytes, list[bytes]] = {}
+
+    def merge(ranks: dict[Pair, int], word: bytes) -> list[bytes]:
+        if word not in known:
+            known[word] = every_merge_in_turn(ranks, word)
+        return known[word]
+
+    return Tokenizer(vocab, merges, special_tokens, merge)
