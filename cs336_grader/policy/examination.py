@@ -17,7 +17,6 @@ from .rulebook import RuleBook
 from .wording import SEARCHED, UNREAD, Entry, message
 
 WHOLE_SUBMISSION = ""
-FAR = 10**6
 MAX_NAME = 200
 MAX_MESSAGE = 500
 METHOD_CALL = re.compile(r"\.(\w+)\(")
@@ -132,7 +131,7 @@ class Examination:
             self.enter(entries, [WHOLE_SUBMISSION], use, Consequence.HUMAN_LOOK)
             return
         charged = {
-            problem: self.reaches[problem].certain[definition.name]
+            problem: self.reaches[problem].distance(definition.name)
             for problem, found in touched.items()
             if use.decided
             and found is Consequence.COSTS_POINTS
@@ -141,8 +140,8 @@ class Examination:
         if charged:
             self.enter(entries, nearest(charged), use, Consequence.COSTS_POINTS)
         else:
-            steps = {problem: self.reaches[problem].steps[definition.name] for problem in touched}
-            self.enter(entries, nearest(steps)[:1], use, Consequence.HUMAN_LOOK)
+            away = {problem: self.reaches[problem].distance(definition.name) for problem in touched}
+            self.enter(entries, nearest(away)[:1], use, Consequence.HUMAN_LOOK)
 
     def enter(
         self, entries: Entries, problems: Iterable[str], use: Use, consequence: Consequence
@@ -193,12 +192,12 @@ class Examination:
         seen = {self.assignment.checks[check].problem: check for check in reversed(checks)}
         reaching = {p for p, reach in self.reaches.items() if within in reach.steps}
         touched = {
-            problem: self.reaches[problem].steps.get(within, FAR)
+            problem: self.reaches[problem].distance(within)
             for problem in seen
             if not reaching or problem in reaching
         }
         sure = bool(touched)
-        for problem in nearest(touched or dict.fromkeys(seen, FAR)):
+        for problem in nearest(touched) or seen:
             entry = entries.setdefault((problem, file, name), Entry())
             entry.lines.add(line)
             entry.seen = seen[problem]
@@ -207,10 +206,10 @@ class Examination:
                 entry.consequence = Consequence.COSTS_POINTS
 
 
-def nearest(steps: Mapping[str, int]) -> list[str]:
-    """The problems with the fewest steps."""
-    least = min(steps.values(), default=0)
-    return [problem for problem, count in steps.items() if count == least]
+def nearest(distances: Mapping[str, tuple[int, bool]]) -> list[str]:
+    """The problems that are least far away."""
+    least = min(distances.values(), default=None)
+    return [problem for problem, distance in distances.items() if distance == least]
 
 
 def without_doubles(entries: Entries) -> None:

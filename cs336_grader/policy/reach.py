@@ -7,6 +7,7 @@ from .program import Definition, Program
 
 # What calling an instance of a class runs.
 CALLED_UNSEEN = ("forward",)
+FAR = 10**6
 
 
 class Reach:
@@ -36,8 +37,12 @@ class Reach:
         self.roots = {root.name for root in roots}
         self.certain = self.walk(roots, certain=True)
         self.steps = self.walk(roots, certain=False)
-        # What may be reached includes what certainly is, however far that is.
-        self.steps = {**self.certain, **self.steps}
+        for name, steps in self.certain.items():
+            self.steps[name] = min(steps, self.steps.get(name, steps))
+
+    def distance(self, name: str) -> tuple[int, bool]:
+        """How far away a definition is; of two as far, what is certainly reached is nearer."""
+        return self.steps.get(name, FAR), name not in self.certain
 
     def walk(self, roots: Iterable[Definition], *, certain: bool) -> dict[str, int]:
         """The steps to each definition, breadth first."""

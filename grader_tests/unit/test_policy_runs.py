@@ -58,6 +58,40 @@ def test_what_is_built_on_an_answer_is_not_charged_again(tmp_path: Path) -> None
     assert charged[SOFTMAX] == "scaled_dot_product_attention"
 
 
+SHORT_CUT = """
+import torch.nn.functional as F
+class Gate:
+    def __init__(self, name):
+        self.act = F.silu if name else F.relu
+    def forward(self, x):
+        return self.act(x)
+class SwiGLU:
+    def __init__(self):
+        self.gate = Gate("silu")
+    def forward(self, x):
+        return self.gate.forward(x)
+class Block:
+    def __init__(self, gated=True):
+        if gated:
+            self.gate = Gate("silu")
+    def forward(self, x):
+        return self.gate.forward(x)
+def run_swiglu(*args):
+    return SwiGLU().forward(args[-1])
+def run_transformer_block(*args):
+    return Block().forward(args[-1])
+"""
+
+
+def test_of_two_as_near_the_one_that_surely_comes_there_pays(tmp_path: Path) -> None:
+    """A way that a condition may close is no shorter than one that is always open."""
+    checks = ("test_transformer_block", "test_swiglu")
+    name = "torch.nn.functional.silu"
+    seen = [Sighting(check, ADAPTERS, 7, name) for check in checks]
+    costly = [one for one in judged(tmp_path, SHORT_CUT, *seen) if one[2] == "costs points"]
+    assert costly == [("positionwise_feedforward", name, "costs points")]
+
+
 def test_what_no_source_shows(tmp_path: Path) -> None:
     """A method of a tensor is found while it runs, and the message names the check."""
     examination = examined(tmp_path, {ADAPTERS: HIDDEN})
