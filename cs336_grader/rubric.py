@@ -144,6 +144,16 @@ class Rubric(Table):
     rules: Rules = Rules()
     problems: Annotated[dict[str, Problem], Field(min_length=1)]
 
+    def below(self, problem: str) -> tuple[str, ...]:
+        """What a problem is built on, directly or not, in the rubric's order."""
+        found: set[str] = set()
+        waiting = [problem]
+        while waiting:
+            new = set(self.problems[waiting.pop()].built_on) - found
+            found |= new
+            waiting += new
+        return tuple(name for name in self.problems if name in found and name != problem)
+
     def watched(self) -> dict[str, bool]:
         """The names in rules, each with whether a run is watched for it and all that it holds.
 

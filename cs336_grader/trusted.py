@@ -102,8 +102,21 @@ def outcomes(
         "folder": str(assignment.folder.resolve()),
         "seed": seed,
         "checks": {name: assignment.checks[name].file for name in checks},
+        "scope": scope(assignment),
     }
     yield from said(before, after)
+
+
+def scope(assignment: "Assignment") -> dict[str, Any] | None:
+    """What failed comparisons are explained with, if the assignment's folder has known mistakes."""
+    rubric, name = assignment.rubric, assignment.rubric.known_mistakes
+    if name is None or not assignment.folder.joinpath(*name.split(".")).exists():
+        return None
+    return {
+        "catalogue": name,
+        "problems": {name: check.problem for name, check in assignment.checks.items()},
+        "built_on": {name: rubric.below(name) for name in rubric.problems},
+    }
 
 
 def closed_here(staged: Path, conditions: Conditions) -> Measurement:
@@ -304,10 +317,12 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
 def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[..., None]) -> None:
     """Run the suite on the submission."""
     # Imported here, after the fork, so that no worker holds any of it.
+    from .judging.diagnosis import Scope  # noqa: PLC0415
     from .judging.expected import RecordedValues  # noqa: PLC0415
     from .judging.suite import Suite, SuiteError, run_suite  # noqa: PLC0415
 
-    suite = Suite(Path(after["folder"]), after["seed"], after["checks"])
+    scope = None if after["scope"] is None else Scope(**after["scope"])
+    suite = Suite(Path(after["folder"]), after["seed"], after["checks"], scope)
     try:
         run_suite(
             suite,

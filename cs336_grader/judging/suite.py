@@ -16,6 +16,7 @@ from _pytest.runner import runtestprotocol
 
 from cs336_grader.records import Outcome, Verdict
 
+from .diagnosis import Diagnostician, Scope
 from .expected import RecordedValues
 from .verdict import CaseResult, case_result, outcome
 
@@ -54,11 +55,13 @@ class Suite:
         folder: the assignment's folder, which holds ``tests``.
         seed: what all inputs derive from.
         checks: the test functions to run, each with its file relative to the folder.
+        scope: what failed comparisons are explained with, if there are known mistakes.
     """
 
     folder: Path
     seed: int
     checks: Mapping[str, str]
+    scope: Scope | None = None
 
 
 def run_suite(
@@ -132,6 +135,7 @@ class Runner:
         self.finished = finished
         self.outcomes: list[Outcome] = []
         self.cases: list[CaseResult] = []
+        self.diagnostician: Diagnostician | None = None
         self.begun = 0.0
         self.judging = True
         self.stopped = False
@@ -147,8 +151,10 @@ class Runner:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep what is to be run."""
-        items[:] = [item for item in items if check_name(item) in self.suite.checks]
+        """Keep what is to be run, in the order asked for: what is built on others comes later."""
+        order = {name: i for i, name in enumerate(self.suite.checks)}
+        kept = [item for item in items if check_name(item) in order]
+        items[:] = sorted(kept, key=lambda item: order[check_name(item)])
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Run a case, and tell of its check before the first case and after the last."""
@@ -159,7 +165,10 @@ class Runner:
         if compares_with_reference(item) and item.nodeid not in self.expected.recorded:
             self.record(item)
         self.cases.append(CaseResult(item.name, Verdict.PASSED, ""))
-        runtestprotocol(item, log=False, nextitem=nextitem)
+        run_alone(item)
+        self.explain(item)
+        # As pytest does after a case: what the next one has no use for is taken down.
+        item.session._setupstate.teardown_exact(nextitem)
         if nextitem is None or check_name(nextitem) != name:
             found = outcome(name, self.cases, time.monotonic() - self.begun)
             self.cases = []
@@ -174,6 +183,18 @@ class Runner:
         self.expected.recording = False
         self.expected.recorded.add(item.nodeid)
 
+    def explain(self, item: pytest.Item) -> None:
+        """Say why the case failed, if it failed on a comparison."""
+        case, scope = self.cases[-1], self.suite.scope
+        if case.comparison is None:
+            return
+        explanation = None
+        if scope is not None:
+            self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
+            problem = scope.problems[check_name(item)]
+            explanation = self.diagnostician.explain(item, problem, case.comparison)
+        self.cases[-1] = case.explained(explanation)
+
     def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> None:
         """Run a case with other adapters and show its comparisons to an observer of the suite."""
         self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: observer})
@@ -184,8 +205,7 @@ class Runner:
         before = {name: manager.get_plugin(name) for name in plugins}
         self.judging = False
         put_in_place(manager, plugins)
-        # As if the next case were another one of this file, so that this one is taken down.
-        runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+        run_alone(item)
         put_in_place(manager, before)
         self.judging = True
 
@@ -199,9 +219,12 @@ class Runner:
         return (yield)
 
 
-def put_in_place(
-    manager: pytest.PytestPluginManager, plugins: Mapping[str, object | None]
-) -> None:
+def run_alone(item: pytest.Item) -> None:
+    """Run a case and take down what is its own, as if another one of its file came next."""
+    runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+
+
+def put_in_place(manager: pytest.PytestPluginManager, plugins: Mapping[str, object | None]) -> None:
     """Register plugins by name instead of what was there; None stands for nothing."""
     for name, plugin in plugins.items():
         if manager.has_plugin(name):

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from cs336_grader.records import Outcome, Picture, Verdict
 
+from .diagnosis import Explanation
 from .expected import NoExpectedValueError
 
 MAX_TEXT = 2000
@@ -20,12 +22,29 @@ class CaseResult:
         name: the test function with its parameters.
         message: the facts; empty where it passed.
         picture: of a comparison of numbers that failed.
+        comparison: the suite's record of the comparison that failed, if it was one.
+        observation: what the suite says of it where nothing explains it.
+        mistakes: the ids of the known mistakes that each explain it.
     """
 
     name: str
     verdict: Verdict
     message: str
     picture: Picture | None = None
+    comparison: Any = None
+    observation: str = ""
+    mistakes: tuple[str, ...] = ()
+
+    def explained(self, explanation: Explanation | None) -> "CaseResult":
+        """The same, with what explains it said first; nothing else of the comparison is kept."""
+        first = self.observation if explanation is None else explanation.text
+        return CaseResult(
+            self.name,
+            self.verdict,
+            "\n".join(filter(None, (first, self.message))),
+            self.picture,
+            mistakes=() if explanation is None else explanation.mistakes,
+        )
 
 
 def case_result(name: str, error: BaseException) -> CaseResult:
@@ -38,11 +57,24 @@ def case_result(name: str, error: BaseException) -> CaseResult:
     if isinstance(error, NoExpectedValueError | OSError | MemoryError):
         text = f"The check could not be carried out: {str(error) or type(error).__name__}."
         return CaseResult(name, Verdict.NOT_JUDGED, text)
-    return CaseResult(name, Verdict.FAILED, facts(error), picture_of(error))
+    return CaseResult(
+        name,
+        Verdict.FAILED,
+        facts(error),
+        picture_of(error),
+        getattr(error, "comparison", None),
+        getattr(error, "observation", ""),
+    )
 
 
 def facts(error: BaseException) -> str:
-    """What an exception that is the submission's doing says."""
+    """What an exception that is the submission's doing says, after the suite's notes on it."""
+    notes = getattr(error, "__notes__", ())
+    return "\n".join([*map(str, notes), plain_facts(error)])
+
+
+def plain_facts(error: BaseException) -> str:
+    """What an exception says by itself."""
     told = getattr(error, "facts", None)
     if isinstance(told, str):
         return told
@@ -62,7 +94,7 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     """The outcome of a check: it passed if all its cases did, and failed if one did."""
     failed = [case for case in cases if case.verdict is Verdict.FAILED]
     unjudged = [case for case in cases if case.verdict is Verdict.NOT_JUDGED]
-    shown = next(iter(failed or unjudged), None)
+    shown = next(iter(explained(failed) or failed or unjudged), None)
     if shown is None:
         return Outcome(check, Verdict.PASSED, "", seconds)
     message = shown.message[:MAX_TEXT]
@@ -70,4 +102,10 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     if parameters:
         count = f"{len(failed or unjudged)} of {len(cases)} cases"
         message = f"Case {parameters} ({count}): {message}"
-    return Outcome(check, shown.verdict, message, seconds, shown.picture)
+    mistakes = tuple(m for m in shown.mistakes if all(m in case.mistakes for case in failed))
+    return Outcome(check, shown.verdict, message, seconds, shown.picture, mistakes)
+
+
+def explained(cases: Sequence[CaseResult]) -> list[CaseResult]:
+    """The cases that known mistakes explain."""
+    return [case for case in cases if case.mistakes]

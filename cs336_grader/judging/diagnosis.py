@@ -1,0 +1,156 @@
+"""Finds the known mistakes that explain a failed comparison, by making them.
+
+A case is run again, in this process, with adapters that hold a mistake, and what they give is held
+against what the submission gave. The suite's own ``tests.diagnosis`` decides whether that explains
+it, and how it is told. How much is tried is limited by counts alone, so that a report repeats.
+"""
+
+import importlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+# A problem is given up on when so many cases in a row were explained by none of its own mistakes.
+PATIENCE = 3
+# How many mistakes that were diagnosed in other problems are tried together, at most.
+MOST_TOGETHER = 3
+
+# Runs a case with other adapters and shows its comparisons to an observer.
+Observe = Callable[[pytest.Item, Any, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What of an assignment a diagnosis needs to know.
+
+    Attributes:
+        catalogue: the module that holds known mistakes.
+        problems: the problem of each check.
+        built_on: for each problem, those it is built on, directly or not.
+    """
+
+    catalogue: str
+    problems: Mapping[str, str]
+    built_on: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What explains a failed comparison.
+
+    Attributes:
+        text: for the student.
+        mistakes: the ids of the known mistakes that give the same.
+    """
+
+    text: str
+    mistakes: tuple[str, ...]
+
+
+class MistakenAdapters:
+    """Gives a case the adapters of a submission with some mistakes in it."""
+
+    def __init__(self, make: Callable[..., Any], mistakes: Sequence[Any]) -> None:
+        self.make = make
+        self.mistakes = mistakes
+
+    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
+        """The adapters, as if just imported."""
+        return self.make(*self.mistakes)
+
+
+class Onlooker:
+    """Takes the fingerprint of what is compared at one position of a case.
+
+    Attributes:
+        seen: the fingerprint, if the value is wrong and nothing was before.
+    """
+
+    def __init__(self, position: int, fingerprint: Callable[[object], Any]) -> None:
+        self.position = position
+        self.fingerprint = fingerprint
+        self.seen: Any = None
+
+    def observe(self, comparison: Any) -> None:
+        """Look at a comparison, and end the run when there is no more to see."""
+        wrong = comparison.facts(reveal=False) is not None
+        if comparison.position == self.position and wrong:
+            self.seen = self.fingerprint(comparison.actual)
+        if comparison.position >= self.position or wrong:
+            pytest.skip("seen enough")
+
+
+class Diagnostician:
+    """Explains the failed comparisons of one run, and remembers what it has found.
+
+    Attributes:
+        found: for each problem, its mistakes that explained a case, each set of equals once.
+    """
+
+    def __init__(self, scope: Scope, observe: Observe) -> None:
+        self.scope = scope
+        self.observe = observe
+        self.known = importlib.import_module(scope.catalogue)
+        self.suite = importlib.import_module("tests.diagnosis")
+        self.found: dict[str, list[tuple[Any, ...]]] = {}
+        self.in_vain: dict[str, int] = {}
+        self.looked_below: set[str] = set()
+
+    def explain(self, item: pytest.Item, problem: str, comparison: Any) -> Explanation | None:
+        """Explain a comparison that the submission failed in a case, or say nothing."""
+        below = self.scope.built_on.get(problem, ())
+        tried = sum(known.problem in {problem, *below} for known in self.known.MISTAKES)
+        for candidates in self.stages(problem, below):
+            suspects = [
+                suspect
+                for mistakes in candidates
+                if (suspect := self.suspect(item, comparison, mistakes)) is not None
+            ]
+            told = self.suite.diagnose(comparison, suspects, problem, tried)
+            if told is not None:
+                self.remember(problem, told.mistakes)
+                return Explanation(told.text, told.mistakes)
+        self.in_vain[problem] = self.in_vain.get(problem, 0) + 1
+        return None
+
+    def stages(self, problem: str, below: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+        """What is tried, each stage only where the one before explained nothing.
+
+        First what is known of this submission: the mistakes found in what the problem is built on,
+        and those found in the problem itself. Then the problem's own mistakes, alone and together
+        with the former; and once for each problem, all those it is built on.
+        """
+        given = [mistakes[0] for other in below for mistakes in self.found.get(other, [])]
+        for count in range(1, min(len(given), MOST_TOGETHER) + 1):
+            yield list(itertools.combinations(given, count))
+        together = [(), tuple(given)] if given else [()]
+        yield [
+            (own, *others)
+            for equals in self.found.get(problem, [])
+            for own in equals
+            for others in together
+        ]
+        if self.in_vain.get(problem, 0) >= PATIENCE:
+            return
+        own = [known for known in self.known.MISTAKES if known.problem == problem]
+        yield [(known, *others) for known in own for others in together]
+        if problem not in self.looked_below:
+            self.looked_below.add(problem)
+            yield [(known,) for known in self.known.MISTAKES if known.problem in below]
+
+    def suspect(self, item: pytest.Item, comparison: Any, mistakes: tuple[Any, ...]) -> Any:
+        """What these mistakes give for a comparison, or None if it is right."""
+        onlooker = Onlooker(comparison.position, self.suite.fingerprint)
+        self.observe(item, MistakenAdapters(self.known.adapters_with, mistakes), onlooker)
+        return onlooker.seen and self.suite.Suspect(mistakes, onlooker.seen)
+
+    def remember(self, problem: str, ids: Sequence[str]) -> None:
+        """Note which mistakes the submission holds: of equals in one problem, one of them."""
+        self.in_vain[problem] = 0
+        for name in {known.problem for known in self.known.MISTAKES if known.id in ids}:
+            equals = tuple(m for m in self.known.MISTAKES if m.id in ids and m.problem == name)
+            if equals not in self.found.setdefault(name, []):
+                self.found[name].append(equals)

@@ -1,0 +1,191 @@
+"""Saves in short what each known mistake gives in each comparison at seed 0.
+
+    python -m cs336_grader.judging.fingerprints [ASSIGNMENT] [FILE …]
+
+A student's run, which has no known mistake at hand, then names them by ``tests/_fingerprints``.
+Files of checks may be named, as in ``test_model_rope``; all are written otherwise.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cs336_grader.rubric import Assignment, load_assignment
+
+from .diagnosis import MistakenAdapters
+from .expected import RecordedValues
+from .sampling import telling_places
+from .suite import Runner, Suite, check_name, run
+
+FOLDER = Path("tests", "_fingerprints")
+# Every number up to here is kept exactly by float32.
+EXACT = 2**24
+
+
+class Witness:
+    """Takes the whole fingerprint of every comparison of a case that is wrong.
+
+    Attributes:
+        seen: the comparison and the fingerprint, by position.
+    """
+
+    def __init__(self, fingerprint: Callable[[object], Any]) -> None:
+        self.fingerprint = fingerprint
+        self.seen: dict[int, tuple[Any, Any]] = {}
+
+    def observe(self, comparison: Any) -> None:
+        """Look at a comparison."""
+        if comparison.facts(reveal=False) is None:
+            return
+        print_ = self.fingerprint(comparison.actual)
+        if print_ is not None:
+            self.seen[comparison.position] = comparison, print_
+
+
+class FingerprintRunner(Runner):
+    """Runs each case that compares something with every mistake its problem may suffer from."""
+
+    def __init__(self, assignment: Assignment, suite: Suite, known: Any) -> None:
+        ignore: Callable[[object], None] = lambda _: None  # noqa: E731 (nobody is told)
+        nobody = MistakenAdapters(known.adapters_with, ())
+        super().__init__(suite, nobody, RecordedValues(), ignore, ignore)
+        self.assignment = assignment
+        self.known = known
+        self.tools = importlib.import_module("tests.fingerprints")
+        self.groups: dict[tuple[str, int], list[Any]] = {}
+
+    def explain(self, item: pytest.Item) -> None:
+        """Take the fingerprints of a case, after it ran with right adapters."""
+        if "snapshot" not in getattr(item, "fixturenames", ()):
+            return
+        problem = self.assignment.checks[check_name(item)].problem
+        found: dict[int, list[tuple[int, Any, Any]]] = {}
+        for i in suspected(self.assignment, self.known, problem):
+            witness = Witness(self.tools.fingerprint)
+            mistakes = (self.known.MISTAKES[i],)
+            self.observe(item, MistakenAdapters(self.known.adapters_with, mistakes), witness)
+            for position, (comparison, print_) in witness.seen.items():
+                found.setdefault(position, []).append((i, comparison, print_))
+        for position, entries in found.items():
+            check = entries[0][1].check
+            self.groups[check, position] = list(self.grouped(entries))
+
+    def grouped(self, entries: Iterable[tuple[int, Any, Any]]) -> Iterator[Any]:
+        """The fingerprints of one comparison, those of one shape and dtype together."""
+
+        def alike(entry: tuple[int, Any, Any]) -> str:
+            return repr((entry[2].dtype, entry[2].shape))
+
+        for _, same in groupby(sorted(entries, key=alike), key=alike):
+            members = list(same)
+            mistakes = np.array([i for i, _, _ in members], dtype=np.uint16)
+            print_ = members[0][2]
+            if print_.shape is None:
+                rows = np.stack([np.frombuffer(p.digest, np.uint8) for _, _, p in members])
+                yield self.tools.Group(print_, mistakes, rows)
+                continue
+            numbers = np.stack([p.numbers for _, _, p in members])
+            places = self.places(numbers, members[0][1], print_.shape)
+            short = self.tools.Fingerprint(
+                print_.dtype, print_.kind, print_.shape, places.astype(np.int32), np.zeros(0)
+            )
+            yield self.tools.Group(short, mistakes, compact(numbers[:, places]))
+
+    def places(
+        self, numbers: npt.NDArray[np.float64], comparison: Any, shape: tuple[int, ...]
+    ) -> npt.NDArray[np.int64]:
+        """The elements to keep of what mistakes give, (mistake, element)."""
+        right = self.tools.as_array(comparison.expected[0])
+        if right is None or right.shape != shape:
+            return telling_places(numbers, None, np.asarray(comparison.tolerance.atol))
+        allowed = comparison.tolerance.allowed(right).reshape(-1)
+        return telling_places(numbers, right.reshape(-1).astype(np.float64), allowed)
+
+
+def compact(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.generic]:
+    """Numbers in half the space, where nothing is lost that matters."""
+    finite = numbers[np.isfinite(numbers)]
+    whole = bool((finite == np.rint(finite)).all())
+    if whole and np.abs(finite).max(initial=0.0) > EXACT:
+        return numbers
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32)
+
+
+def suspected(assignment: Assignment, known: Any, problem: str) -> list[int]:
+    """The mistakes of a problem and of all it is built on, by their place in the catalogue."""
+    problems = {problem, *assignment.rubric.below(problem)}
+    return [i for i, mistake in enumerate(known.MISTAKES) if mistake.problem in problems]
+
+
+def catalogue(assignment: Assignment) -> Any:
+    """The assignment's known mistakes, and its suite beside them."""
+    sys.path.insert(0, str(assignment.folder.resolve()))
+    return importlib.import_module(str(assignment.rubric.known_mistakes))
+
+
+def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> Any:
+    """The fingerprints of the checks in one file of the suite, or of some of them."""
+    assignment = load_assignment(folder)
+    known = catalogue(assignment)
+    chosen = {
+        check.name: check.file
+        for check in assignment.checks.values()
+        if check.file == file and (not checks or check.name in checks)
+    }
+    suite = Suite(folder, 0, chosen)
+    runner = FingerprintRunner(assignment, suite, known)
+    run(suite, runner)
+    problems = {name: assignment.checks[name].problem for name in chosen}
+    module = Path(file).stem
+    return runner.tools.FingerprintFile(
+        {f"{module}.{name}": problem for name, problem in problems.items()},
+        {name: len(suspected(assignment, known, name)) for name in set(problems.values())},
+        runner.groups,
+    )
+
+
+def write(folder: Path, file: str) -> Path:
+    """Write the fingerprints of one file of the suite."""
+    path = folder / FOLDER / f"{Path(file).stem}.npz"
+    found = fingerprints(folder, file)
+    if found.groups:
+        found.write(path)
+    return path
+
+
+def sentences(known: Any) -> str:
+    """What is told of the mistakes, as JSON; without what they do."""
+    names = ("id", "problem", "wrong", "hint")
+    entries = [{name: getattr(mistake, name) for name in names} for mistake in known.MISTAKES]
+    return json.dumps(entries, indent=0, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write all fingerprints of an assignment, or those of some of its files."""
+    folder, *files = sys.argv[1:] or ["."]
+    assignment = load_assignment(Path(folder))
+    target = assignment.folder / FOLDER
+    target.mkdir(exist_ok=True)
+    (target / "mistakes.json").write_text(sentences(catalogue(assignment)), encoding="utf-8")
+    chosen = sorted(
+        file
+        for file in {check.file for check in assignment.checks.values()}
+        if not files or Path(file).stem in files
+    )
+    with ProcessPoolExecutor() as pool:
+        for path in pool.map(write, [assignment.folder] * len(chosen), chosen):
+            print(path)  # noqa: T201 (it is what the command says)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Says which known mistake a failed comparison shows, and never guesses.
+
+A mistake is named where the output agrees with what it gives, within the tolerance that right work
+is held to, at places where it is wrong, and in enough of them that it is no accident.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .comparison import Comparison, as_array, dtype_name, number_kind
+from .fingerprints import Fingerprint, Mistake, Numbers, digest, elements, fingerprint
+
+__all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint"]
+
+# More mistakes than this that give the same are no help.
+MOST_TOLD = 3
+# An explanation must be this unlikely to agree by accident: one in 2^10.
+ENOUGH_BITS = 10.0
+# What one number can tell at most, however well it agrees, and what one item of a list does.
+NUMBER_BITS, ITEM_BITS = 16.0, 5.0
+# Numbers that come out of many mistakes tell almost nothing.
+PLAIN_NUMBERS, PLAIN_BITS = 2, 1.0
+# What the places tell at most that are wrong alike, beside others that are right alike.
+PATTERN_BITS = 10
+# Equivalent float32 computations differ by about this much of the largest number.
+NOISE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Suspect:
+    """Known mistakes made together, most often a single one, and what they give.
+
+    Attributes:
+        mistakes: all that are made.
+        value: what they give for the comparison.
+    """
+
+    mistakes: tuple[Mistake, ...]
+    value: Fingerprint
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What explains a failed comparison.
+
+    Attributes:
+        text: for the student.
+        mistakes: the ids of the mistakes that give the same.
+    """
+
+    text: str
+    mistakes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A suspect that a comparison's value agrees with.
+
+    Attributes:
+        error: the largest at the known places.
+        bits: how unlikely that is by accident.
+    """
+
+    suspect: Suspect
+    error: float
+    bits: float
+
+
+def diagnose(
+    comparison: Comparison, suspects: Sequence[Suspect], problem: str, tried: int
+) -> Diagnosis | None:
+    """Name the mistakes that a failed comparison shows, or nothing.
+
+    Args:
+        comparison: what failed.
+        suspects: what is known to give something wrong for it.
+        problem: the problem that the comparison is about.
+        tried: how many known mistakes there are, with those that change nothing in it.
+    """
+    matches = [found for suspect in suspects if (found := match(comparison, suspect)) is not None]
+    if not 1 <= len(matches) <= MOST_TOLD or max(found.bits for found in matches) < ENOUGH_BITS:
+        return None
+    ids = dict.fromkeys(
+        mistake.id for found in matches for mistake in accused(found.suspect, problem)
+    )
+    told = one(matches[0], problem) if len(matches) == 1 else several(matches, problem)
+    return Diagnosis(f"{told}\n{sureness(comparison, matches, tried)}", tuple(ids))
+
+
+def match(comparison: Comparison, suspect: Suspect) -> Match | None:
+    """The suspect, if the comparison's value agrees with what it gives."""
+    value, actual = suspect.value, comparison.actual
+    if value.shape is None:
+        if not isinstance(actual, list | tuple) or digest(actual) != value.digest:
+            return None
+        return Match(suspect, 0.0, bits_of_items(list(actual), comparison.expected[0]))
+    array = as_array(actual)
+    if array is None or array.shape != value.shape or not value.places.size:
+        return None
+    same = dtype_name(actual) == value.dtype
+    if not same and (comparison.same_dtype or number_kind(array) != value.kind):
+        return None
+    got, noise = elements(array, value.places), noise_of(value.numbers)
+    error = distances(got, value.numbers)
+    if (error > comparison.tolerance.allowed(value.numbers) + noise).any():
+        return None
+    bits = bits_of_numbers(comparison, value, error + noise)
+    return Match(suspect, float(error.max()), bits)
+
+
+def noise_of(numbers: Numbers) -> float:
+    """How far apart equivalent computations of these may be."""
+    finite = numbers[np.isfinite(numbers)]
+    return NOISE * float(np.abs(finite).max(initial=0.0)) + np.finfo(np.float64).tiny
+
+
+def distances(got: Numbers, wanted: Numbers) -> Numbers:
+    """How far apart numbers are: not at all where both are NaN, or the same infinity."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(got - wanted)
+    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+    return np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf))
+
+
+def bits_of_numbers(comparison: Comparison, value: Fingerprint, error: Numbers) -> float:
+    """How unlikely it is that a wrong output agrees this well with a mistake's by accident.
+
+    Each different number, at a place where the mistake's is clearly wrong, tells as many bits as it
+    is nearer to the mistake's than the mistake's is to the right one. That the same places are
+    wrong tells something as well, if telling numbers are right at others.
+    """
+    expected, numbers = comparison.expected[0], value.numbers
+    wanted = as_array(expected)
+    if wanted is None or wanted.shape != value.shape:
+        return float(told_by(numbers, np.abs(numbers), error).sum())
+    right = elements(wanted, value.places)
+    apart = distances(numbers, right)
+    wrong = apart > 2 * comparison.tolerance.allowed(right) + 4 * error
+    if not wrong.any():
+        other = dtype_name(expected) != value.dtype
+        return ENOUGH_BITS if other and comparison.same_dtype else 0.0
+    bits = told_by(numbers[wrong], apart[wrong], error[wrong])
+    telling = told_by(numbers[~wrong], np.abs(numbers[~wrong]), error[~wrong]) > PLAIN_BITS
+    pattern = min(np.count_nonzero(wrong), np.count_nonzero(telling), PATTERN_BITS)
+    return float(bits.sum() + pattern)
+
+
+def told_by(numbers: Numbers, apart: Numbers, error: Numbers) -> Numbers:
+    """The bits that each different number tells; those that all kinds of mistakes give, hardly any.
+
+    Args:
+        numbers: what a mistake gives.
+        apart: how far each is from what it would be otherwise.
+        error: how well the output agrees with it.
+    """
+    _, chosen = np.unique(rounded(numbers), return_index=True)
+    found = numbers[chosen]
+    with np.errstate(divide="ignore", over="ignore"):
+        bits = np.clip(np.log2(apart[chosen] / error[chosen]), 0.0, NUMBER_BITS)
+    plain = ~np.isfinite(found) | np.isin(np.abs(found), np.arange(PLAIN_NUMBERS + 1))
+    return np.where(plain, PLAIN_BITS, bits)
+
+
+def rounded(numbers: Numbers) -> Numbers:
+    """Numbers to four digits, so that equal ones are the same."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scale = 10.0 ** (3 - np.floor(np.log10(np.abs(numbers))))
+        found = np.round(numbers * scale) / scale
+    return np.where(np.isfinite(found), found, numbers)
+
+
+def bits_of_items(actual: list[object], expected: object) -> float:
+    """The same for lists that are equal: what the items tell that are not the expected ones."""
+    if not isinstance(expected, list):
+        return 0.0
+    got, wanted = Counter(map(repr, actual)), Counter(map(repr, expected))
+    others = {item for item in got | wanted if got[item] != wanted[item]}
+    return sum(ITEM_BITS if len(item) > 1 else PLAIN_BITS for item in others)
+
+
+def accused(suspect: Suspect, problem: str) -> tuple[Mistake, ...]:
+    """The mistakes of the problem itself, or where there is none, all of those it is built on."""
+    own = tuple(mistake for mistake in suspect.mistakes if mistake.problem == problem)
+    return own or suspect.mistakes
+
+
+def one(found: Match, problem: str) -> str:
+    """What is told of the only match."""
+    mistakes = accused(found.suspect, problem)
+    others = [mistake for mistake in found.suspect.mistakes if mistake not in mistakes]
+    clause = " and ".join(mistake.wrong for mistake in mistakes)
+    advice = " ".join(mistake.hint for mistake in mistakes)
+    if mistakes[0].problem != problem:
+        return (
+            f"Your {in_words(problem)} is right, given your {parts(mistakes)}:"
+            f" its output is what you get when {clause}.\n{advice}"
+        )
+    given = f"Given your {parts(others)}, your" if others else "Your"
+    return f"{given} output is what you get when {clause}.\n{advice}"
+
+
+def several(matches: Sequence[Match], problem: str) -> str:
+    """What matches have in common, and each of them."""
+    count = "either of two" if len(matches) == 2 else f"any of {('three',)[len(matches) - 3]}"
+    groups = [accused(found.suspect, problem) for found in matches]
+    lines = [f"- {' and '.join(mistake.wrong for mistake in group)}" for group in groups]
+    mistakes = [mistake for group in groups for mistake in group]
+    start = "Your output is what you get"
+    if all(mistake.problem != problem for mistake in mistakes):
+        start = f"Your {in_words(problem)} is right, given your {parts(mistakes)}: its output comes"
+    return "\n".join([f"{start} with {count} known mistakes, which give the same here:", *lines])
+
+
+def parts(mistakes: Sequence[Mistake]) -> str:
+    """The problems of mistakes: ``rope and your softmax``."""
+    return " and your ".join(dict.fromkeys(in_words(mistake.problem) for mistake in mistakes))
+
+
+def in_words(problem: str) -> str:
+    """A problem's name as people write it."""
+    return problem.replace("_", " ")
+
+
+def sureness(comparison: Comparison, matches: Sequence[Match], tried: int) -> str:
+    """How well the output agrees, and that no other mistake explains it."""
+    others = f"none of the other {tried - len(matches)} known mistakes gives it"
+    if matches[0].suspect.value.shape is None:
+        return f"Every item agrees, and {others}."
+    error = max(found.error for found in matches)
+    allowed = float(comparison.tolerance.allowed(matches[0].suspect.value.numbers).max())
+    return f"It agrees to {error:.1g}, where {allowed:.1g} is allowed, and {others}."

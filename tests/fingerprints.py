@@ -1,0 +1,217 @@
+"""What known mistakes return at seed 0, in short: enough to recognise it, too little to learn from.
+
+One file holds the sentences of all mistakes; one for each test file holds, for every comparison,
+sampled elements of what each mistake that changes it gives, or a digest where that is a list.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .comparison import Array, Comparison, as_array, dtype_name, number_kind
+
+SENTENCES = "mistakes.json"
+DIGEST_BYTES = 8
+
+Numbers = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is told of a known mistake.
+
+    Attributes:
+        id: its problem and its name: "rope/half_split_pairs".
+        problem: the problem it belongs to.
+        wrong: completes "Your output is what you get when".
+        hint: helps to find it.
+    """
+
+    id: str
+    problem: str
+    wrong: str
+    hint: str
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprint:
+    """A value in short.
+
+    Attributes:
+        dtype: as people write it; "list" for a list.
+        kind: boolean, integer or floating-point.
+        shape: of a tensor or an array; None for a list.
+        places: which elements are known, counted through all axes.
+        numbers: these elements.
+        digest: of a list.
+    """
+
+    dtype: str
+    kind: str
+    shape: tuple[int, ...] | None
+    places: Places
+    numbers: Numbers
+    digest: bytes = b""
+
+
+def fingerprint(value: object, places: Places | None = None) -> Fingerprint | None:
+    """A value's fingerprint, or None if it is neither numbers nor a list.
+
+    Args:
+        value: what an adapter returned.
+        places: the elements to keep; all of them by default.
+    """
+    if isinstance(value, list | tuple):
+        nothing = np.zeros(0)
+        return Fingerprint("list", "list", None, nothing.astype(np.int64), nothing, digest(value))
+    array = as_array(value)
+    if array is None or array.dtype.kind not in "biuf":
+        return None
+    chosen = np.arange(array.size) if places is None else places
+    numbers = elements(array, chosen)
+    return Fingerprint(dtype_name(value), number_kind(array), array.shape, chosen, numbers)
+
+
+def elements(array: Array, places: Places) -> Numbers:
+    """Some of an array's elements, as float64."""
+    return np.asarray(array.reshape(-1)[places], dtype=np.float64)
+
+
+def digest(value: list[object] | tuple[object, ...]) -> bytes:
+    """A short digest of a list, in which tuples count as lists."""
+    text = repr([tuple(item) if isinstance(item, list) else item for item in value])
+    return hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES]
+
+
+class FingerprintFolder:
+    """The fingerprints beside the suite; nothing of them is read before a comparison has failed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: dict[str, FingerprintFile] = {}
+
+    @cached_property
+    def mistakes(self) -> list[Mistake]:
+        """All known mistakes, as the other files count them."""
+        path = self.folder / SENTENCES
+        entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        return [Mistake(**entry) for entry in entries]
+
+    def file(self, check: str) -> "FingerprintFile":
+        """The fingerprints of a test file, by the name of one of its checks."""
+        module = check.partition(".")[0]
+        if module not in self.files:
+            self.files[module] = FingerprintFile.read(self.folder / f"{module}.npz")
+        return self.files[module]
+
+    def of(self, comparison: Comparison) -> list[tuple[Mistake, Fingerprint]]:
+        """Each mistake that is wrong in a comparison, and what it gives there.
+
+        One that an earlier comparison of the case would have found, which the submission passed, is
+        left out.
+        """
+        file = self.file(comparison.check)
+        earlier = {
+            mistake
+            for position in range(comparison.position)
+            for mistake, _ in file.prints(comparison.check, position)
+        }
+        return [
+            (self.mistakes[mistake], found)
+            for mistake, found in file.prints(comparison.check, comparison.position)
+            if mistake not in earlier
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """What some mistakes give for one comparison, in one shape and dtype.
+
+    Attributes:
+        alike: a fingerprint without its numbers.
+        mistakes: the mistakes, as the list of all of them is counted.
+        rows: the numbers of each, or the digest of each.
+    """
+
+    alike: Fingerprint
+    mistakes: Array
+    rows: Array
+
+    def prints(self) -> Iterator[tuple[int, Fingerprint]]:
+        """The fingerprint of each mistake."""
+        for mistake, row in zip(self.mistakes.tolist(), self.rows, strict=True):
+            if self.alike.shape is None:
+                yield mistake, replace(self.alike, digest=row.tobytes())
+            else:
+                yield mistake, replace(self.alike, numbers=row.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class FingerprintFile:
+    """The fingerprints of one test file.
+
+    Attributes:
+        problems: the problem of each check, without parameters.
+        tried: with how many mistakes the checks of each problem were tried.
+        groups: by the check, with its parameters, and the position of the comparison in it.
+    """
+
+    problems: dict[str, str]
+    tried: dict[str, int]
+    groups: dict[tuple[str, int], list[Group]]
+
+    def prints(self, check: str, position: int) -> Iterator[tuple[int, Fingerprint]]:
+        """The fingerprints of one comparison."""
+        for group in self.groups.get((check, position), []):
+            yield from group.prints()
+
+    def problem(self, check: str) -> str:
+        """The problem of a check with parameters; nothing where it is not known."""
+        return self.problems.get(check.partition("[")[0], "")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file; where there is none, nothing is known."""
+        if not path.exists():
+            return cls({}, {}, {})
+        groups: dict[tuple[str, int], list[Group]] = {}
+        with np.load(path, allow_pickle=False) as file:
+            index = json.loads(file["index"].tobytes())
+            for i, entry in enumerate(index["groups"]):
+                shape = None if entry["shape"] is None else tuple(entry["shape"])
+                places = file[f"{i}.places"]
+                alike = Fingerprint(entry["dtype"], entry["kind"], shape, places, np.zeros(0))
+                group = Group(alike, file[f"{i}.mistakes"], file[f"{i}.rows"])
+                groups.setdefault((entry["check"], entry["position"]), []).append(group)
+        return cls(index["problems"], index["tried"], groups)
+
+    def write(self, path: Path) -> None:
+        """Write the file."""
+        arrays: dict[str, Array] = {}
+        entries: list[dict[str, object]] = []
+        for (check, position), groups in self.groups.items():
+            for group in groups:
+                alike, i = group.alike, len(entries)
+                arrays[f"{i}.places"] = alike.places
+                arrays[f"{i}.mistakes"], arrays[f"{i}.rows"] = group.mistakes, group.rows
+                entries.append(
+                    {
+                        "check": check,
+                        "position": position,
+                        "dtype": alike.dtype,
+                        "kind": alike.kind,
+                        "shape": alike.shape,
+                    }
+                )
+        index = {"problems": self.problems, "tried": self.tried, "groups": entries}
+        arrays["index"] = np.frombuffer(json.dumps(index).encode(), dtype=np.uint8)
+        with path.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # numpy's stub
