@@ -39,6 +39,7 @@ ENVIRONMENT = {
 FOLDER_MODE, LINK_MODE, SUBMODULE_MODE = 0o040000, 0o120000, 0o160000
 HASH_BYTES = 20
 OCTAL = re.compile(rb"[0-7]{1,8}")
+GIT_ENDED = "git ended, took too long, or is older than 2.36"
 
 
 class GitError(Exception):
@@ -173,9 +174,9 @@ class Reader:
             self.questions.flush()
             answer = self.answers.readline()
         except OSError as error:
-            raise GitError("git ended") from error
+            raise GitError(GIT_ENDED) from error
         if not answer.endswith(b"\n"):
-            raise GitError("git ended, took too long, or is older than 2.36")
+            raise GitError(GIT_ENDED)
         return answer.decode("utf-8", "replace")
 
     def content(self, found: Found) -> bytes:

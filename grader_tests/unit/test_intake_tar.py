@@ -167,6 +167,7 @@ def header(name: bytes, size: bytes, kind: bytes = b"0") -> bytes:
         header(b"a", b"-0000001"),
         header(b"a", b"9"),
         header(b"a", b"00200000000", b"L"),
+        header(b"a", b"04000001", b"L") + bytes(2**20 + 512),
         header(b"a", b"30", b"x") + b"99 path=a\n".ljust(512, b"\0"),
         header(b"a", b"12", b"x") + b"-4 path=a\n".ljust(512, b"\0"),
         header(b"a", b"12", b"x") + b"0 path=a\n".ljust(512, b"\0"),
