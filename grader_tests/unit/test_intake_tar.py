@@ -183,6 +183,14 @@ def test_sizes_that_lie_are_refused(tmp_path: Path, block: bytes) -> None:
         staged(path)
 
 
+def test_a_link_has_no_content(tmp_path: Path) -> None:
+    """Some programs give a hard link the size of what it leads to, and what follows is a header."""
+    path = tmp_path / "submission.tar"
+    adapters = pack_tar(tmp_path / "whole.tar", FILES).read_bytes()
+    path.write_bytes(header(b"link", b"0000777", b"1") + adapters)
+    assert staged(path).notes == ("Left out (links are not followed): link.",)
+
+
 def test_a_sparse_file_is_skipped(tmp_path: Path) -> None:
     """What a sparse file's content would be is not worked out."""
     info = member("tests/sparse.py")
