@@ -1,4 +1,4 @@
-"""The command line: ``cs336 grade`` and ``cs336 doctor``."""
+"""The command line: ``cs336 grade``, ``cs336 audit`` and ``cs336 doctor``."""
 
 import contextlib
 import difflib
@@ -15,7 +15,17 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from . import pipeline
+from . import audit_command, pipeline
+from .commands import (
+    BELOW_THE_BAR,
+    COULD_NOT_JUDGE,
+    GRADED,
+    INTERRUPTED,
+    USAGE,
+    UnjudgedError,
+    default_assignment,
+    unknown_problem,
+)
 from .records import CouldNotJudgeError, Outcome, Report, Verdict
 from .records import Progress as Begun
 from .reports import measurement, printing, summary
@@ -23,7 +33,6 @@ from .reports.formats import FORMATS, Destination
 from .reports.plain_text import plain_line
 from .rubric import RUBRIC, RubricError
 
-GRADED, BELOW_THE_BAR, USAGE, COULD_NOT_JUDGE, INTERRUPTED = 0, 1, 2, 3, 130
 MAX_SEED = 2**63 - 1
 ISOLATION_LEVELS = ("auto", "strict", "none")
 MAX_ERROR = 1_000
@@ -36,12 +45,6 @@ Exit codes:
   {COULD_NOT_JUDGE}  could not judge: a check that counts has no verdict, or nothing could be graded
   {INTERRUPTED}  interrupted; the report holds what was known
 """
-
-
-class UnjudgedError(click.ClickException):
-    """Ends the program with "could not judge"."""
-
-    exit_code = COULD_NOT_JUDGE
 
 
 def version() -> str:
@@ -205,9 +208,7 @@ def graded(request: pipeline.Request, *, quiet: bool) -> Report:
         with watching(console, shown=not quiet) as watch:
             return pipeline.grade(request, watch)
     except pipeline.UnknownProblemError as error:
-        close = difflib.get_close_matches(error.name, error.known, n=1)
-        hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(error.known)}."
-        raise click.UsageError(f"There is no problem {error.name!r}. {hint}") from error
+        raise unknown_problem(error.name, error.known) from error
     except RubricError as error:
         raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
     except OSError as error:
@@ -322,23 +323,7 @@ def exit_code(report: Report, fail_under: float | None) -> int:
     return GRADED
 
 
-def default_assignment(submission: Path) -> Path:
-    """The assignment to grade with where none is named.
-
-    A submission may hold a copy of the suite, and must not be judged by it: its own folder and
-    those within it are passed over, unless they are where this program lies.
-    """
-    here = Path.cwd()
-    beside = Path(__file__).resolve().parent.parent
-    for folder in (here, *here.parents):
-        if (folder / RUBRIC).is_file() and not folder.is_relative_to(submission):
-            return folder
-    if (beside / RUBRIC).is_file():
-        return beside
-    raise click.UsageError(
-        f"No folder above this one holds {RUBRIC.as_posix()}. Name the assignment: --assignment DIR"
-    )
-
+main.add_command(audit_command.audit)
 
 if __name__ == "__main__":
     main()

@@ -37,18 +37,23 @@ def show(report: Report, *, repeat: str, saved: tuple[str, ...], look_closer: st
     Raises:
         OSError: it cannot be printed.
     """
+    show_text(
+        lambda width, ascii_only: render(
+            report, Surroundings(width, ascii_only, repeat, saved, look_closer)
+        )
+    )
+
+
+def show_text(render_for: Callable[[int, bool], Text]) -> None:
+    """Print what is rendered for so many columns, with or without other characters than ASCII.
+
+    Raises:
+        OSError: it cannot be printed.
+    """
     console = Output(soft_wrap=True, highlight=False)
     encoding = console.encoding or "ascii"
-    text = render(
-        report,
-        Surroundings(
-            width=console.width if console.is_terminal else PLAIN_WIDTH,
-            ascii_only=not encoding.lower().startswith("utf"),
-            repeat=repeat,
-            saved=saved,
-            look_closer=look_closer,
-        ),
-    )
+    width = console.width if console.is_terminal else PLAIN_WIDTH
+    text = render_for(width, not encoding.lower().startswith("utf"))
     with commands_stopped(lambda line: console.print(Text(line))):
         console.print(encodable(text, encoding))
 

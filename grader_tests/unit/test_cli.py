@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.text import Text
 
-from cs336_grader import cli, pipeline
+from cs336_grader import cli, commands, pipeline
 from cs336_grader.records import (
     CouldNotJudgeError,
     Isolation,
@@ -63,7 +63,7 @@ def report(folder: Path) -> dict[str, object]:
 def test_the_report_is_printed_and_written(run: Run, tmp_path: Path) -> None:
     """The terminal says what report.json says, and how to repeat it."""
     result = run("--seed", "7")
-    assert result.exit_code == cli.GRADED
+    assert result.exit_code == commands.GRADED
     assert "Total       4.0 / 9 (44.4 %)" in result.stdout
     assert f"cs336 grade submission --seed 7 --assignment {TINY}" in result.stdout
     assert report(tmp_path / "report")["score"] == 4.0
@@ -108,7 +108,7 @@ def test_every_format_is_written(run: Run, tmp_path: Path) -> None:
     """Into the report folder under its own name, or to a path."""
     names = [*FORMATS, f"gradescope={tmp_path / 'elsewhere' / 'results.json'}"]
     result = run(*(word for name in names for word in ("--format", name)))
-    assert result.exit_code == cli.GRADED
+    assert result.exit_code == commands.GRADED
     written = {path.name for path in (tmp_path / "report").iterdir()}
     assert written == {format_.file_name for format_ in FORMATS.values()}
     found = json.loads((tmp_path / "elsewhere" / "results.json").read_text(encoding="utf-8"))
@@ -153,7 +153,9 @@ def test_only(run: Run) -> None:
     assert result.stdout == "4.0 / 6 (66.7 %)\n"
 
 
-@pytest.mark.parametrize(("percent", "code"), [("44", cli.GRADED), ("45", cli.BELOW_THE_BAR)])
+@pytest.mark.parametrize(
+    ("percent", "code"), [("44", commands.GRADED), ("45", commands.BELOW_THE_BAR)]
+)
 def test_fail_under(run: Run, percent: str, code: int) -> None:
     """Below the bar has an exit code of its own."""
     assert run("--fail-under", percent).exit_code == code
@@ -174,13 +176,13 @@ def test_a_score_at_the_bar_is_not_below_it(percent: int) -> None:
         notes=(),
         duration_seconds=0.0,
     )
-    assert cli.exit_code(report, percent) == cli.GRADED
-    assert cli.exit_code(report, percent + 0.01) == cli.BELOW_THE_BAR
+    assert cli.exit_code(report, percent) == commands.GRADED
+    assert cli.exit_code(report, percent + 0.01) == commands.BELOW_THE_BAR
 
 
 def test_full_marks_are_not_below_a_hundred_percent(run: Run) -> None:
     """The bar can be everything."""
-    assert run("--only", "moving_average", "--fail-under", "100").exit_code == cli.GRADED
+    assert run("--only", "moving_average", "--fail-under", "100").exit_code == commands.GRADED
 
 
 def test_not_judged_has_its_own_exit_code(run: Run) -> None:
@@ -191,7 +193,7 @@ def test_not_judged_has_its_own_exit_code(run: Run) -> None:
         raise CouldNotJudgeError("The disk is full.")
 
     result = run("--fail-under", "100", judge=judge)
-    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert result.exit_code == commands.COULD_NOT_JUDGE
     assert "The disk is full." in result.stdout
 
 
@@ -203,7 +205,7 @@ def test_an_interrupted_run_says_where_its_report_is(run: Run, tmp_path: Path) -
         raise KeyboardInterrupt
 
     result = run(judge=judge)
-    assert result.exit_code == cli.INTERRUPTED
+    assert result.exit_code == commands.INTERRUPTED
     assert "Interrupted. What was known by then is in report/report.json." in result.stderr
     assert report(tmp_path / "report")["score"] == 2.4
 
@@ -216,7 +218,7 @@ def test_a_fault_of_the_grader_is_not_a_bad_mark(run: Run) -> None:
         raise ZeroDivisionError("division by zero")
 
     result = run(judge=judge)
-    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert result.exit_code == commands.COULD_NOT_JUDGE
     assert "A fault of this program, not of the submission: ZeroDivisionError" in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -241,14 +243,14 @@ WRONG = {
 def test_a_wrong_command_line(run: Run, message: str) -> None:
     """The message says what to do, and the exit code that it was the command line."""
     result = run(*WRONG[message])
-    assert result.exit_code == cli.USAGE
+    assert result.exit_code == commands.USAGE
     assert message in result.stderr
 
 
 def test_no_such_path(run: Run) -> None:
     """A path that does not exist is named."""
     result = run(path="nowhere")
-    assert result.exit_code == cli.USAGE
+    assert result.exit_code == commands.USAGE
     assert "'nowhere' does not exist" in result.stderr
 
 
@@ -256,7 +258,7 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     """Where no report can be left, nothing is graded."""
     (tmp_path / "file").touch()
     result = run("--report-dir", "file/report")
-    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert result.exit_code == commands.COULD_NOT_JUDGE
     assert "Could not read or write a file" in result.stderr
 
 
@@ -264,9 +266,9 @@ def test_a_broken_assignment(tmp_path: Path) -> None:
     """The rubric's own error is shown."""
     folder = write(tmp_path, {"tests/rubric.toml": "title = 1", "s/tests/adapters.py": STUBS})
     result = CliRunner().invoke(cli.main, ["grade", "s", "--assignment", str(folder)])
-    assert result.exit_code == cli.USAGE  # there is no folder s here
+    assert result.exit_code == commands.USAGE  # there is no folder s here
     result = CliRunner().invoke(cli.main, ["grade", str(folder / "s"), "--assignment", str(folder)])
-    assert result.exit_code == cli.COULD_NOT_JUDGE
+    assert result.exit_code == commands.COULD_NOT_JUDGE
     assert "tests/rubric.toml: title: a text is expected" in result.stderr
 
 
@@ -274,7 +276,7 @@ def test_the_nearest_assignment_is_taken(tmp_path: Path, monkeypatch: pytest.Mon
     """From a folder within an assignment, that assignment is meant."""
     write(tmp_path, {"tests/rubric.toml": "", "deep/down/x": ""})
     monkeypatch.chdir(tmp_path / "deep" / "down")
-    assert cli.default_assignment(tmp_path / "submission") == tmp_path
+    assert commands.default_assignment(tmp_path / "submission") == tmp_path
 
 
 def test_a_submission_is_not_judged_by_its_own_suite(
@@ -283,7 +285,7 @@ def test_a_submission_is_not_judged_by_its_own_suite(
     """A copy of the suite within the submission is passed over."""
     write(tmp_path, {"tests/rubric.toml": "", "nested/tests/rubric.toml": ""})
     monkeypatch.chdir(tmp_path / "nested")
-    assert cli.default_assignment(tmp_path) == Path(cli.__file__).parents[1]
+    assert commands.default_assignment(tmp_path) == Path(cli.__file__).parents[1]
 
 
 def test_what_cannot_be_encoded_is_replaced() -> None:
@@ -310,7 +312,7 @@ def test_output_that_cannot_be_printed_changes_no_verdict(
         check=False,
     )
     os.close(writer)
-    assert result.returncode == cli.GRADED, result.stderr
+    assert result.returncode == commands.GRADED, result.stderr
     assert "could not be printed" in result.stderr
     assert "Traceback" not in result.stderr
     assert report(tmp_path / "report")["score"] == 0
@@ -319,7 +321,13 @@ def test_output_that_cannot_be_printed_changes_no_verdict(
 def test_exit_codes_are_documented() -> None:
     """Help names every exit code."""
     result = CliRunner().invoke(cli.main, ["grade", "--help"])
-    for code in (cli.GRADED, cli.BELOW_THE_BAR, cli.USAGE, cli.COULD_NOT_JUDGE, cli.INTERRUPTED):
+    for code in (
+        commands.GRADED,
+        commands.BELOW_THE_BAR,
+        commands.USAGE,
+        commands.COULD_NOT_JUDGE,
+        commands.INTERRUPTED,
+    ):
         assert f"\n    {code}  " in result.stdout
 
 
@@ -335,6 +343,7 @@ def test_no_new_options() -> None:
         for name, command in cli.main.commands.items()
     }
     assert commands == {
+        "audit": ["--assignment", "--jobs", "--problem", "--report-dir"],
         "doctor": ["--worker-python"],
         "grade": [
             "--adapters",

@@ -1,0 +1,121 @@
+"""What an assignment's suite is tried on: right and wrong ways to write its adapters.
+
+The assignment brings them in two packages beside its suite, which the rubric names. Each has a list
+of entries with ``id`` and ``problem``, a function ``adapters_with`` that makes all adapters of a
+submission with one of them in it, and may have ``NARROW_MARGINS``: comparisons that are known to
+separate right from wrong by less than a factor of ten, each with the reason.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from cs336_grader.rubric import Assignment
+
+from .records import Entry, Kind, Listing
+
+
+class CatalogueError(Exception):
+    """A catalogue is missing or does not fit the rubric; the text says where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """All adapters of a submission, to try checks on.
+
+    Attributes:
+        adapters: makes the adapters anew; the suite's own where there is nothing.
+    """
+
+    entry: Entry
+    adapters: Callable[[], Any] | None
+
+    def adapters_for(self, request: object) -> Any:  # noqa: ARG002 - the same for every check
+        """The adapters, as if just imported."""
+        assert self.adapters is not None  # noqa: S101 (the suite is not told of such a one)
+        return self.adapters()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogues:
+    """All that an assignment's suite is tried on.
+
+    Attributes:
+        implementations: of each problem, what is right before what is wrong.
+        narrow: why a comparison's margin is narrow, by its id.
+    """
+
+    implementations: Mapping[str, tuple[Implementation, ...]]
+    narrow: Mapping[str, str]
+
+    def listing(self) -> Listing:
+        """What they say, without the implementations."""
+        entries = (known.entry for own in self.implementations.values() for known in own)
+        return Listing(tuple(entries), dict(self.narrow))
+
+
+def load(assignment: Assignment) -> Catalogues:
+    """Import an assignment's catalogues.
+
+    Raises:
+        CatalogueError: one is missing or does not fit the rubric.
+    """
+    rubric = assignment.rubric
+    mistakes = catalogue(assignment, "known_mistakes", rubric.known_mistakes)
+    variants = catalogue(assignment, "correct_variants", rubric.correct_variants)
+    stub = SimpleNamespace(**dict.fromkeys(assignment.adapter_names, not_written))
+    found: dict[str, list[Implementation]] = {
+        problem: [
+            Implementation(Entry("reference", Kind.REFERENCE, problem, "the reference"), None),
+            Implementation(Entry("stubs", Kind.STUBS, problem, "nothing"), lambda: stub),
+        ]
+        for problem in rubric.problems
+    }
+    for known in (
+        *implementations(variants, Kind.VARIANT),
+        *implementations(mistakes, Kind.MISTAKE),
+    ):
+        if known.entry.problem not in found:
+            raise CatalogueError(f"{known.entry.id}: the rubric has no such problem")
+        found[known.entry.problem].append(known)
+    narrow: dict[str, str] = {}
+    for package in (variants, mistakes):
+        narrow |= getattr(package, "NARROW_MARGINS", {})
+    return Catalogues({problem: tuple(own) for problem, own in found.items()}, narrow)
+
+
+def catalogue(assignment: Assignment, key: str, name: str | None) -> ModuleType:
+    """One of an assignment's catalogues.
+
+    Raises:
+        CatalogueError: the rubric names none, or it cannot be imported.
+    """
+    if name is None:
+        raise CatalogueError(f'tests/rubric.toml names no {key}; add {key} = "PACKAGE"')
+    folder = str(assignment.folder.resolve())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise CatalogueError(f"{name} cannot be imported: {problem}") from error
+
+
+def implementations(package: ModuleType, kind: Kind) -> Iterator[Implementation]:
+    """The entries of a catalogue."""
+    for known in package.MISTAKES if kind is Kind.MISTAKE else package.VARIANTS:
+        sentence = known.wrong if kind is Kind.MISTAKE else known.sentence
+        yield Implementation(
+            Entry(known.id, kind, known.problem, sentence),
+            partial(package.adapters_with, known),
+        )
+
+
+def not_written(*_arguments: object, **_options: object) -> None:
+    """What a student starts from."""
+    raise NotImplementedError

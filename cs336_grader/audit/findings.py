@@ -1,0 +1,217 @@
+"""Makes of all trials what an audit says: which mistakes survive, what each check is good for."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+
+from cs336_grader.records import Tier
+from cs336_grader.rubric import Assignment, Check
+
+from . import margins
+from .records import (
+    SCHEMA_VERSION,
+    Audit,
+    CheckResult,
+    ComparisonResult,
+    Entry,
+    Fault,
+    Kind,
+    Listing,
+    MistakeResult,
+    Trial,
+    Trials,
+)
+
+RIGHT = (Kind.REFERENCE, Kind.VARIANT)
+
+
+class Evidence:
+    """All that was seen of the implementations of one problem.
+
+    Attributes:
+        trials: by implementation and seed.
+        alike: for each seed, the groups of mistakes that looked the same.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        checks: Iterable[Check],
+        entries: Iterable[Entry],
+        found: Iterable[Trials],
+    ) -> None:
+        self.problem = problem
+        self.checks = {check.name: check for check in checks}
+        self.entries = [entry for entry in entries if entry.problem == problem]
+        self.trials: dict[str, dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+        self.alike: list[tuple[tuple[str, ...], ...]] = []
+        for each in found:
+            for trial in each.trials:
+                self.trials[trial.implementation][each.job.seed].append(trial)
+            if each.job.mistakes:
+                self.alike.append(each.alike)
+
+    def of(self, *kinds: Kind) -> list[Entry]:
+        """The implementations of some kinds."""
+        return [entry for entry in self.entries if entry.kind in kinds]
+
+    def failed(self, implementation: str, seed: int) -> dict[str, str]:
+        """The checks that fail at a seed, each with what is known of the first failure."""
+        found: dict[str, str] = {}
+        for trial in self.trials[implementation][seed]:
+            if trial.failed:
+                found.setdefault(trial.check, trial.failure or measured(trial))
+        return found
+
+    def counts(self, check: str) -> bool:
+        """Whether a check earns points."""
+        return self.checks[check].tier is not Tier.ADVICE
+
+
+def measured(trial: Trial) -> str:
+    """What is wrong with a trial in which nothing was raised."""
+    comparison, distance = max(trial.distances.items(), key=lambda entry: entry[1])
+    if distance == inf:
+        return f"{comparison}: more than numbers is wrong"
+    return f"{comparison}: off by {distance:.2g} times what is allowed"
+
+
+def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> Audit:
+    """What an audit says, given all trials of the problems that were looked at."""
+    jobs: dict[str, list[Trials]] = defaultdict(list)
+    for each in sorted(found, key=lambda each: each.job.seed):
+        jobs[each.job.problem].append(each)
+    checks: list[CheckResult] = []
+    mistakes: list[MistakeResult] = []
+    comparisons: list[ComparisonResult] = []
+    twins: list[tuple[str, ...]] = []
+    faults: list[Fault] = []
+    seeds = {each.job.seed: each.job.mistakes for each in found}
+    variants: list[str] = []
+    for problem in (name for name in assignment.rubric.problems if name in jobs):
+        own = [check for check in assignment.checks.values() if check.problem == problem]
+        evidence = Evidence(problem, own, listing.entries, jobs[problem])
+        variants += [known.id for known in evidence.of(Kind.VARIANT)]
+        judged = [mistake_result(evidence, known) for known in evidence.of(Kind.MISTAKE)]
+        mistakes += judged
+        checks += [check_result(evidence, check, judged) for check in own]
+        margin = list(comparison_results(evidence, listing.narrow))
+        comparisons += margin
+        twins += shared(evidence.alike)
+        faults += [*wrong_with(evidence), *survivors(judged)]
+        faults += [fault for each in margin for fault in margins.faults(each)]
+    return Audit(
+        SCHEMA_VERSION,
+        assignment.rubric.title,
+        tuple(sorted(seeds)),
+        tuple(sorted(seed for seed, mistaken in seeds.items() if mistaken)),
+        tuple(variants),
+        tuple(mistakes),
+        tuple(checks),
+        tuple(comparisons),
+        tuple(twins),
+        tuple(faults),
+    )
+
+
+def best_seen(evidence: Evidence, mistake: str) -> margins.Clearest:
+    """Where a mistake is seen best, among the checks that count."""
+    return margins.clearest(
+        [
+            [trial for trial in trials if evidence.counts(trial.check)]
+            for trials in evidence.trials[mistake].values()
+        ]
+    )
+
+
+def mistake_result(evidence: Evidence, known: Entry) -> MistakeResult:
+    """What the checks of its problem make of a mistake."""
+    by_seed = [evidence.failed(known.id, seed).keys() for seed in evidence.trials[known.id]]
+    always = [check for check in evidence.checks if all(check in failed for failed in by_seed)]
+    ever = {check for failed in by_seed for check in failed}
+    best = best_seen(evidence, known.id)
+    return MistakeResult(
+        id=known.id,
+        problem=known.problem,
+        sentence=known.sentence,
+        caught_by=tuple(always),
+        sometimes=tuple(check for check in evidence.checks if check in ever.difference(always)),
+        clearest=best.place,
+        distance=None if best.distance == inf else best.distance,
+        survives=not all(any(map(evidence.counts, failed)) for failed in by_seed),
+    )
+
+
+def check_result(
+    evidence: Evidence, check: Check, mistakes: Sequence[MistakeResult]
+) -> CheckResult:
+    """What a check is good for, given what became of the mistakes of its problem."""
+    caught = [mistake for mistake in mistakes if check.name in mistake.caught_by]
+    return CheckResult(
+        name=check.name,
+        problem=check.problem,
+        tier=check.tier,
+        requirement=check.requirement,
+        catches=len(caught),
+        alone=tuple(
+            mistake.id
+            for mistake in caught
+            if not any(evidence.counts(o) for o in mistake.caught_by if o != check.name)
+        ),
+    )
+
+
+def comparison_results(evidence: Evidence, narrow: Mapping[str, str]) -> Iterator[ComparisonResult]:
+    """Each comparison of a problem with its margins."""
+    right = [
+        trial
+        for known in evidence.of(*RIGHT)
+        for trials in evidence.trials[known.id].values()
+        for trial in trials
+    ]
+    best = {known.id: best_seen(evidence, known.id) for known in evidence.of(Kind.MISTAKE)}
+    return margins.compared(evidence.problem, right, best, narrow)
+
+
+def shared(partitions: Sequence[Iterable[tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:
+    """The groups that are together in all of several partitions."""
+    if not partitions:
+        return
+    homes = [
+        {name: number for number, group in enumerate(partition) for name in group}
+        for partition in partitions
+    ]
+    groups: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    for name in homes[0]:
+        if all(name in home for home in homes):
+            groups[tuple(home[name] for home in homes)].append(name)
+    yield from (tuple(group) for group in groups.values() if len(group) > 1)
+
+
+def wrong_with(evidence: Evidence) -> Iterator[Fault]:
+    """What is wrong with right implementations and with stubs."""
+    problem = evidence.problem
+    for known in evidence.of(*RIGHT):
+        told: set[str] = set()
+        for seed in evidence.trials[known.id]:
+            for check, why in evidence.failed(known.id, seed).items():
+                spared = known.kind is Kind.VARIANT and not evidence.counts(check)
+                if check not in told and not spared:
+                    told.add(check)
+                    message = f"is right and fails {check} at seed {seed}: {why}"
+                    yield Fault(known.id, problem, message)
+    for known in evidence.of(Kind.STUBS):
+        for seed, trials in evidence.trials[known.id].items():
+            failed, ran = evidence.failed(known.id, seed), {trial.check for trial in trials}
+            for check in evidence.checks:
+                if check not in ran:
+                    yield Fault(check, problem, f"does not run at seed {seed}")
+                elif check not in failed:
+                    yield Fault(check, problem, f"passes at seed {seed} where nothing is written")
+
+
+def survivors(mistakes: Iterable[MistakeResult]) -> Iterator[Fault]:
+    """The mistakes that cost no points."""
+    for mistake in mistakes:
+        if mistake.survives:
+            yield Fault(mistake.id, mistake.problem, f"survives: {mistake.sentence}")

@@ -1,0 +1,169 @@
+"""An audit as text for a terminal: what does not hold, questions, the narrowest margins."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.text import Text
+
+from cs336_grader.records import Tier
+from cs336_grader.reports.terminal import NAME_WIDTH, Surroundings, Writer
+
+from . import margins
+from .records import Audit, CheckResult, ComparisonResult
+
+# Of each list, this many entries are shown; all are in the file.
+MOST = 12
+
+
+def render(audit: Audit, width: int, ascii_only: bool, saved: tuple[str, ...]) -> Text:
+    """The audit as text with styles.
+
+    Args:
+        audit: what to tell.
+        width: how many columns there are.
+        ascii_only: whether marks must be ASCII.
+        saved: the files it was written to.
+    """
+    writer = Writer(Surroundings(width, ascii_only, "", saved))
+    write_overview(audit, writer)
+    write_faults(audit, writer)
+    write_questions(audit, writer)
+    write_margins(audit, writer)
+    writer.line()
+    if audit.faults:
+        writer.marked("failed", 0, f"Not sound: {counted(len(audit.faults), 'fault')}.", "bold")
+    else:
+        writer.marked("passed", 0, "Sound: all of this holds.", "bold")
+    for path in saved:
+        writer.line(f"Saved as {path}", "dim")
+    return writer.text()
+
+
+def write_overview(audit: Audit, writer: Writer) -> None:
+    """One line a problem."""
+    writer.line(
+        f"{audit.assignment}: {counted(len(audit.checks), 'check')}, tried on"
+        f" {counted(len(audit.mistakes), 'mistake')}"
+        f" and {counted(len(audit.variants), 'right variant')}",
+        "bold",
+    )
+    writer.line()
+    writer.line(
+        f"{'':{NAME_WIDTH + 2}}  checks  mistakes caught  right within  wrong beyond", "dim"
+    )
+    for problem in problems(audit):
+        checks = [check for check in audit.checks if check.problem == problem]
+        mistakes = [mistake for mistake in audit.mistakes if mistake.problem == problem]
+        caught = sum(not mistake.survives for mistake in mistakes)
+        own = [each for each in audit.comparisons if each.problem == problem]
+        nearest = [each.nearest for each in own if each.nearest is not None]
+        faulty = any(fault.problem == problem for fault in audit.faults)
+        writer.marked(
+            "failed" if faulty else "passed",
+            0,
+            f"{problem:{NAME_WIDTH}}  {len(checks):6}  {f'{caught} of {len(mistakes)}':>15}  "
+            f"{multiple(max((each.noise for each in own), default=0.0)):>12}  "
+            f"{multiple(min(nearest, default=None)):>12}",
+        )
+
+
+def write_faults(audit: Audit, writer: Writer) -> None:
+    """All that does not hold."""
+    for problem in problems(audit):
+        faults = [fault for fault in audit.faults if fault.problem == problem]
+        if faults:
+            writer.line()
+            writer.line(problem, "bold")
+        for fault in faults:
+            writer.marked("failed", 2, f"{fault.subject} {fault.message}")
+
+
+def write_questions(audit: Audit, writer: Writer) -> None:
+    """What the author may want to think about."""
+    ask(
+        writer,
+        "Mistakes that no check tells apart: is one of them enough?",
+        (" = ".join(group) for group in audit.twins),
+    )
+    ask(
+        writer,
+        "Checks that catch no mistake: what are they for?",
+        (told(check) for check in audit.checks if not check.catches),
+    )
+    ask(
+        writer,
+        "Checks that no mistake needs, as others catch all that they catch: are they needed?",
+        (told(check) for check in idle(audit)),
+    )
+    alone = [check for check in audit.checks if check.alone]
+    if alone:
+        writer.line()
+        writer.paragraph(
+            f"{counted(len(alone), 'check')} alone between a mistake and its points; the file "
+            "names them.",
+            0,
+            2,
+        )
+
+
+def idle(audit: Audit) -> list[CheckResult]:
+    """The checks that count and catch mistakes, each of which others catch as well."""
+    return [
+        check
+        for check in audit.checks
+        if check.catches and not check.alone and check.tier is not Tier.ADVICE
+    ]
+
+
+def ask(writer: Writer, question: str, entries: Iterable[str]) -> None:
+    """A question with what it is about, if it is about anything."""
+    listed = list(entries)
+    if not listed:
+        return
+    writer.line()
+    writer.marked("not judged", 0, f"{question} ({len(listed)})")
+    for entry in listed[:MOST]:
+        writer.paragraph(entry, 4, 2)
+    if len(listed) > MOST:
+        writer.line(f"    ({len(listed) - MOST} more in the file)", "dim")
+
+
+def write_margins(audit: Audit, writer: Writer) -> None:
+    """The comparisons that separate right from wrong least."""
+    worst = narrowest(audit.comparisons)[:MOST]
+    if not worst:
+        return
+    writer.line()
+    writer.line("Narrowest margins, in what is allowed: right is off by at most, wrong by at least")
+    for each in worst:
+        reason = f" ({each.reason})" if each.reason else ""
+        numbers = f"{multiple(each.noise):>8}  {multiple(each.nearest):>8}"
+        writer.paragraph(f"{numbers}  {each.id}{reason}", 2, 3)
+
+
+def narrowest(comparisons: Iterable[ComparisonResult]) -> Sequence[ComparisonResult]:
+    """Comparisons in the order of their margins, the narrowest first."""
+    return sorted(comparisons, key=lambda each: (margins.width(each), each.id))
+
+
+def problems(audit: Audit) -> list[str]:
+    """The problems that were looked at."""
+    return list(dict.fromkeys(check.problem for check in audit.checks))
+
+
+def multiple(distance: float | None) -> str:
+    """A distance in what is allowed: "0.012", "340", "10,000+"; a dash where there is none."""
+    if distance is None:
+        return "-"
+    if distance >= 1e4:
+        return "10,000+"
+    return f"{distance:.2g}" if distance < 100 else f"{distance:.0f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """How many there are, in words: "1 check", "3 checks"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def told(check: CheckResult) -> str:
+    """A check with what it asks for."""
+    return f"{check.name}: {check.requirement}"

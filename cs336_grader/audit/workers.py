@@ -1,0 +1,125 @@
+"""Does the work in processes of its own, each of which imports the assignment once.
+
+The order in which jobs end decides nothing: each gives the same whatever ran before it.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from pathlib import Path
+
+from cs336_grader.judging.suite import Suite
+from cs336_grader.rubric import Assignment, load_assignment
+
+from .catalogues import Catalogues, load
+from .records import Job, Kind, Listing, Trials
+from .trials import tried
+
+# What a suite is tried with: right implementations at all of these seeds, wrong ones at the first.
+SEEDS = tuple(range(10))
+MISTAKE_SEEDS = SEEDS[:3]
+# So that nothing depends on how many cores there are, or on the order of sets.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+
+
+class LostWorkerError(Exception):
+    """A process ended before its work was done."""
+
+
+def planned(problems: Sequence[str], listing: Listing) -> list[Job]:
+    """All jobs, the long ones first: those with most to try."""
+    tried = Counter(
+        (entry.problem, mistaken)
+        for entry in listing.entries
+        for mistaken in {True, entry.kind is Kind.MISTAKE}
+    )
+    jobs = [Job(problem, seed, seed in MISTAKE_SEEDS) for seed in SEEDS for problem in problems]
+    return sorted(jobs, key=lambda job: -tried[job.problem, job.mistakes])
+
+
+@contextlib.contextmanager
+def processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes for the work, none of which outlives the block.
+
+    Raises:
+        LostWorkerError: one of them ended early.
+    """
+    context = multiprocessing.get_context("spawn")
+    before = {name: os.environ.get(name) for name in ENVIRONMENT}
+    os.environ.update(ENVIRONMENT)
+    executor = ProcessPoolExecutor(count, context, initializer=begin)
+    try:
+        yield executor
+    except BrokenProcessPool as error:
+        raise LostWorkerError("a process of the audit ended early") from error
+    except BaseException:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    finally:
+        executor.shutdown(cancel_futures=True)
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def listed(executor: ProcessPoolExecutor, folder: Path) -> Listing:
+    """What the suite of an assignment is tried on."""
+    return executor.submit(listing, folder).result()
+
+
+def done(
+    executor: ProcessPoolExecutor,
+    folder: Path,
+    jobs: Sequence[Job],
+    finished: Callable[[Trials], None],
+) -> list[Trials]:
+    """Do all jobs; ``finished`` is told of each as it ends."""
+    found: list[Trials] = []
+    for future in as_completed([executor.submit(work, folder, job) for job in jobs]):
+        found.append(future.result())
+        finished(found[-1])
+    return found
+
+
+def begin() -> None:
+    """Leave it to the process that started this one to be interrupted, and end with it."""
+    # Imported here, as it brings torch.
+    from cs336_grader import running  # noqa: PLC0415
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    running.die_with_parent(signal.SIGTERM)
+
+
+@cache
+def assignment_in(folder: Path) -> Assignment:
+    """An assignment, read once."""
+    return load_assignment(folder)
+
+
+@cache
+def catalogues_in(folder: Path) -> Catalogues:
+    """Its catalogues, imported once."""
+    return load(assignment_in(folder))
+
+
+def listing(folder: Path) -> Listing:
+    """In a process: what there is to try."""
+    return catalogues_in(folder).listing()
+
+
+def work(folder: Path, job: Job) -> Trials:
+    """In a process: do a job."""
+    assignment = assignment_in(folder)
+    own = catalogues_in(folder).implementations[job.problem]
+    chosen = tuple(known for known in own if job.mistakes or known.entry.kind is not Kind.MISTAKE)
+    checks = {c.name: c.file for c in assignment.checks.values() if c.problem == job.problem}
+    suite = Suite(folder, job.seed, checks)
+    return tried(job, suite, chosen, assignment.rubric.limits.check_seconds)

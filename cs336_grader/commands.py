@@ -1,0 +1,42 @@
+"""What the commands share: how they end, and which assignment they are about."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from .rubric import RUBRIC
+
+GRADED, BELOW_THE_BAR, USAGE, COULD_NOT_JUDGE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class UnjudgedError(click.ClickException):
+    """Ends the program with "could not judge"."""
+
+    exit_code = COULD_NOT_JUDGE
+
+
+def unknown_problem(name: str, known: Sequence[str]) -> click.UsageError:
+    """Says that there is no such problem, and which one was probably meant."""
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known)}."
+    return click.UsageError(f"There is no problem {name!r}. {hint}")
+
+
+def default_assignment(submission: Path) -> Path:
+    """The assignment to grade with where none is named.
+
+    A submission may hold a copy of the suite, and must not be judged by it: its own folder and
+    those within it are passed over, unless they are where this program lies.
+    """
+    here = Path.cwd()
+    beside = Path(__file__).resolve().parent.parent
+    for folder in (here, *here.parents):
+        if (folder / RUBRIC).is_file() and not folder.is_relative_to(submission):
+            return folder
+    if (beside / RUBRIC).is_file():
+        return beside
+    raise click.UsageError(
+        f"No folder above this one holds {RUBRIC.as_posix()}. Name the assignment: --assignment DIR"
+    )
