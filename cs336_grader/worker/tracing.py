@@ -4,8 +4,8 @@ Functions and methods under those names are wrapped where they are found, before
 submission is imported. What is allowed stays as it is and costs nothing. The submission can undo
 this, as it can anything in its own process: its source is examined as well.
 
-Not seen: other threads' first-time imports, processes it starts, code that torch compiles, and what
-is written in another language and reached under no such name.
+Not seen: what happens in processes of its own, in code that torch has compiled and in ``torch.ops``,
+and functions imported by name from a package that nothing had imported before. The source shows them.
 """
 
 import contextlib
@@ -38,6 +38,7 @@ class Tracer:
         self.root = f"{root}/"
         self.rules = rules
         self.allowed = {id(resolved(name)) for name, noted in rules.items() if not noted}
+        self.looked_through: set[str] = set()
         self.wrappers: dict[int, Callable[..., Any]] = {}
         self.seen: dict[tuple[str, int, str], bool] = {}
         self.entered = False
@@ -51,11 +52,13 @@ class Tracer:
         return False
 
     def install(self) -> None:
-        """Wrap all that is forbidden and is imported by now."""
+        """Wrap all that is forbidden and was imported since the last time."""
         # The public name of what has several comes first.
         for module_name, module in sorted(sys.modules.items(), key=lambda item: privacy(item[0])):
-            if type(module) is ModuleType and self.is_forbidden(module_name):
-                self.wrap_module(module_name, module)
+            if module_name not in self.looked_through:
+                self.looked_through.add(module_name)
+                if type(module) is ModuleType and self.is_forbidden(module_name):
+                    self.wrap_module(module_name, module)
         for name, forbidden in self.rules.items():
             if forbidden:
                 self.wrap_name(name)

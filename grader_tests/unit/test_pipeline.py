@@ -8,7 +8,14 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from cs336_grader import pipeline
-from cs336_grader.records import CouldNotJudgeError, Outcome, Progress, Staged, Verdict
+from cs336_grader.records import (
+    CouldNotJudgeError,
+    Outcome,
+    Progress,
+    Sighting,
+    Staged,
+    Verdict,
+)
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.rubric import Assignment, load_assignment
 from cs336_grader.trusted import Conditions
@@ -25,7 +32,10 @@ def passing(check: str) -> Outcome:
 
 
 def judging(
-    monkeypatch: pytest.MonkeyPatch, judge: Judge = passing, count: int = 99
+    monkeypatch: pytest.MonkeyPatch,
+    judge: Judge = passing,
+    count: int = 99,
+    sightings: tuple[Sighting, ...] = (),
 ) -> list[Staged]:
     """Judge with a function instead of a process, up to so many checks; what it was given."""
     given: list[Staged] = []
@@ -37,10 +47,11 @@ def judging(
         *,
         seed: int,
         checks: tuple[str, ...],
-    ) -> Iterator[Progress | Outcome]:
+    ) -> Iterator[Progress | Sighting | Outcome]:
         assert assignment.folder == TINY
         assert seed == 7
         given.append(staged)
+        yield from sightings
         for check in checks[:count]:
             yield Progress(check)
             yield judge(check)
@@ -110,6 +121,20 @@ def test_a_path_that_cannot_be_written_is_known_at_once(
     with pytest.raises(OSError, match="file"):
         pipeline.grade(replace(request(tmp_path), formats=(page,)), ignore)
     assert not given
+
+
+def test_what_the_run_entered_costs_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the check on that came to it; who watches hears of checks alone."""
+    place = ("tests/adapters.py", 2, "torch.nn.functional.avg_pool1d")
+    elsewhere = Sighting("test_moving_average", "elsewhere.py", *place[1:])
+    judging(monkeypatch, sightings=(Sighting("test_moving_average", *place), elsewhere))
+    events: list[pipeline.Event] = []
+    report = pipeline.grade(request(tmp_path), events.append)
+    assert [problem.score for problem in report.problems] == [0.0, 3.0, 2.0]
+    assert {problem.verdict for problem in report.problems} == {Verdict.PASSED}
+    (finding,) = report.findings
+    assert (finding.file, finding.line, finding.name) == place
+    assert not any(isinstance(event, Sighting) for event in events)
 
 
 def test_the_total_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
