@@ -95,7 +95,7 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
         judged = [mistake_result(evidence, known) for known in evidence.of(Kind.MISTAKE)]
         mistakes += judged
         checks += [check_result(evidence, check, judged) for check in own]
-        margin = list(comparison_results(evidence, listing.narrow))
+        margin = list(comparison_results(evidence, judged, listing.narrow))
         comparisons += margin
         twins += shared(evidence.alike)
         faults += [*wrong_with(evidence), *survivors(judged)]
@@ -114,22 +114,17 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
     )
 
 
-def best_seen(evidence: Evidence, mistake: str) -> margins.Clearest:
-    """Where a mistake is seen best, among the checks that count."""
-    return margins.clearest(
-        [
-            [trial for trial in trials if evidence.counts(trial.check)]
-            for trials in evidence.trials[mistake].values()
-        ]
-    )
-
-
 def mistake_result(evidence: Evidence, known: Entry) -> MistakeResult:
     """What the checks of its problem make of a mistake."""
     by_seed = [evidence.failed(known.id, seed).keys() for seed in evidence.trials[known.id]]
     always = [check for check in evidence.checks if all(check in failed for failed in by_seed)]
     ever = {check for failed in by_seed for check in failed}
-    best = best_seen(evidence, known.id)
+    best = margins.clearest(
+        [
+            [trial for trial in trials if evidence.counts(trial.check)]
+            for trials in evidence.trials[known.id].values()
+        ]
+    )
     return MistakeResult(
         id=known.id,
         problem=known.problem,
@@ -161,7 +156,9 @@ def check_result(
     )
 
 
-def comparison_results(evidence: Evidence, narrow: Mapping[str, str]) -> Iterator[ComparisonResult]:
+def comparison_results(
+    evidence: Evidence, mistakes: Sequence[MistakeResult], narrow: Mapping[str, str]
+) -> Iterator[ComparisonResult]:
     """Each comparison of a problem with its margins."""
     right = [
         trial
@@ -169,8 +166,7 @@ def comparison_results(evidence: Evidence, narrow: Mapping[str, str]) -> Iterato
         for trials in evidence.trials[known.id].values()
         for trial in trials
     ]
-    best = {known.id: best_seen(evidence, known.id) for known in evidence.of(Kind.MISTAKE)}
-    return margins.compared(evidence.problem, right, best, narrow)
+    return margins.compared(evidence.problem, right, mistakes, narrow)
 
 
 def shared(partitions: Sequence[Iterable[tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:

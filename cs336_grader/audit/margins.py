@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from .records import ComparisonResult, Fault, Trial
+from .records import ComparisonResult, Fault, MistakeResult, Trial
 
 FACTOR = 10.0
 
@@ -69,7 +69,7 @@ def noise(trials: Iterable[Trial]) -> dict[str, tuple[float, str]]:
 def compared(
     problem: str,
     right: Sequence[Trial],
-    mistakes: Mapping[str, Clearest],
+    mistakes: Sequence[MistakeResult],
     narrow: Mapping[str, str],
 ) -> Iterator[ComparisonResult]:
     """Each comparison of a problem with both its margins.
@@ -77,15 +77,17 @@ def compared(
     Args:
         problem: the problem's name.
         right: what was seen of right implementations.
-        mistakes: where each mistake is seen best.
+        mistakes: what became of its mistakes; one that survives is a fault of its own.
         narrow: why a margin may be narrow, by the comparison's id.
     """
     checks = {comparison: trial.check for trial in right for comparison in trial.distances}
     for comparison, (distance, noisiest) in noise(right).items():
         held = [
-            (best.distance, mistake)
-            for mistake, best in mistakes.items()
-            if best.place == comparison and best.distance < inf
+            (mistake.distance, mistake.id)
+            for mistake in mistakes
+            if mistake.clearest == comparison
+            and mistake.distance is not None
+            and not mistake.survives
         ]
         nearest, which = min(held, default=(None, ""))
         yield ComparisonResult(

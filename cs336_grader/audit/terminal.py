@@ -60,10 +60,17 @@ def write_overview(audit: Audit, writer: Writer) -> None:
         writer.marked(
             "failed" if faulty else "passed",
             0,
-            f"{problem:{NAME_WIDTH}}  {len(checks):6}  {f'{caught} of {len(mistakes)}':>15}  "
-            f"{multiple(max((each.noise for each in own), default=0.0)):>12}  "
-            f"{multiple(min(nearest, default=None)):>12}",
+            f"{problem:{NAME_WIDTH}}  {len(checks):6}  {f'{caught} of {len(mistakes)}':>10}  "
+            f"{multiple(max((each.noise for each in own), default=0.0)):>8}  "
+            f"{multiple(min(nearest, default=None)):>8}",
         )
+    writer.paragraph(
+        "right: what is right is off by this at most, in multiples of what is allowed; wrong: each "
+        "mistake is off by this at least where it is seen best.",
+        2,
+        3,
+        "dim",
+    )
 
 
 def write_faults(audit: Audit, writer: Writer) -> None:
@@ -98,8 +105,8 @@ def write_questions(audit: Audit, writer: Writer) -> None:
     if alone:
         writer.line()
         writer.paragraph(
-            f"{counted(len(alone), 'check')} alone between a mistake and its points; the file "
-            "names them.",
+            f"Each of {counted(len(alone), 'check')} is the only one to catch some mistake; the "
+            "file names them.",
             0,
             2,
         )
@@ -133,7 +140,7 @@ def write_margins(audit: Audit, writer: Writer) -> None:
     if not worst:
         return
     writer.line()
-    writer.line("Narrowest margins, in what is allowed: right is off by at most, wrong by at least")
+    writer.line("Narrowest margins: right, wrong, and the comparison")
     for each in worst:
         reason = f" ({each.reason})" if each.reason else ""
         numbers = f"{multiple(each.noise):>8}  {multiple(each.nearest):>8}"
