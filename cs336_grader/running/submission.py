@@ -56,6 +56,7 @@ class RunningSubmission:
             return
         if threads == 1:
             self.imported = imported
+            self.warm.keep_files()
         else:
             imported.channel.close()
             self.warm.sweep()
@@ -111,7 +112,7 @@ class RunningSubmission:
                 self.sightings = conversation.sightings
                 worker.channel.close()
                 self.warm.sweep(keep=self.imported)
-                self.warm.clean(keep=self.imported)
+                self.warm.clean()
 
     def fork_for_check(self, entropy: int) -> Worker:
         """A worker for one check."""

@@ -185,18 +185,16 @@ class WarmWorker:
         Raises:
             CouldNotRunError: it has ended.
         """
-        message: Message = {
-            "op": "prepare",
-            "staged": os.path.realpath(setting.staged),
-            "scratch": os.path.realpath(setting.scratch),
-            "hidden": list(setting.hidden),
-            "isolated": setting.isolated,
-            "limits": asdict(setting.limits),
-        }
-        try:
-            self.worker.ask(message)
-        except WorkerLostError as error:
-            raise CouldNotRunError("the first worker process has ended") from error
+        self.tell(
+            {
+                "op": "prepare",
+                "staged": os.path.realpath(setting.staged),
+                "scratch": os.path.realpath(setting.scratch),
+                "hidden": list(setting.hidden),
+                "isolated": setting.isolated,
+                "limits": asdict(setting.limits),
+            }
+        )
 
     def fork(self) -> Worker:
         """A new worker, in which a submission may be imported.
@@ -209,14 +207,30 @@ class WarmWorker:
         except WorkerLostError as error:
             raise CouldNotRunError("no worker process could be started") from error
 
-    def clean(self, keep: Worker | None = None) -> None:
-        """Remove the files that workers have left, but for those of the one to keep.
+    def keep_files(self) -> None:
+        """From now on, leave the files that the import of the submission wrote.
+
+        Raises:
+            CouldNotRunError: the warm worker has ended.
+        """
+        self.tell({"op": "keep"})
+
+    def clean(self) -> None:
+        """Remove the files that workers have left.
+
+        Raises:
+            CouldNotRunError: the warm worker has ended.
+        """
+        self.tell({"op": "clean"})
+
+    def tell(self, message: Message) -> None:
+        """Have something done.
 
         Raises:
             CouldNotRunError: the warm worker has ended.
         """
         try:
-            self.worker.ask({"op": "clean", "keep_imported": keep is not None})
+            self.worker.ask(message)
         except WorkerLostError as error:
             raise CouldNotRunError("the first worker process has ended") from error
 

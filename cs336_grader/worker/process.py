@@ -115,12 +115,8 @@ def serve(channel: Channel) -> None:
             except BaseException as error:
                 channel.send(describe(error, origin))
             session = Session(channel, adapters, origin, tracer)
-        elif message["op"] == "clean":
-            door.clean(keep_imported=message["keep_imported"])
-            channel.send({"op": "cleaned"})
-        elif message["op"] == "attempt":
-            ways = Canaries(**message["canaries"]).open_ways()
-            channel.send({"op": "attempted", "open": ways, "missing": door.missing})
+        elif (answer := answer_of(door, message)) is not None:
+            channel.send(answer)
         else:
             session.answer(message, buffers)
 
@@ -136,6 +132,20 @@ def door_of(message: Message) -> Door:
         scratch_files=limits.scratch_files,
     )
     return Door(shown, limits, wanted=message["isolated"])
+
+
+def answer_of(door: Door, message: Message) -> Message | None:
+    """What comes of a message about isolation; None if it is about something else."""
+    if message["op"] == "attempt":
+        ways = Canaries(**message["canaries"]).open_ways()
+        return {"op": "attempted", "open": ways, "missing": door.missing}
+    if message["op"] == "keep":
+        door.keep_imported()
+        return {"op": "kept"}
+    if message["op"] == "clean":
+        door.clean()
+        return {"op": "cleaned"}
+    return None
 
 
 def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None:

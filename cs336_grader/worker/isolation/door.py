@@ -15,7 +15,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 
 from . import landlock, limits, namespaces, privileges, seccomp, view
@@ -54,6 +54,7 @@ class Door:
         self.others = 0
         self.processes = 0
         self.closed = False
+        self.kept: set[str] = set()
 
     def prepare(self) -> None:
         """Leave the namespaces and the root that are shared with others, as far as possible."""
@@ -174,38 +175,59 @@ class Door:
         landlock.restrict(readable, [self.view.scratch, view.SHARED_MEMORY], view.DEVICES)
 
     def narrow(self) -> str:
-        """A new folder, the only one that this process and its descendants may write to."""
+        """A new folder; this process and its descendants may write to it, and to the import's.
+
+        Some modules settle where they write when they are imported.
+        """
         limits.limit_cpu(self.limits)
         folder = tempfile.mkdtemp(prefix="check-", dir=self.view.scratch)
         if not self.missing[LANDLOCK]:
-            landlock.restrict(["/"], [folder, view.SHARED_MEMORY], view.DEVICES)
+            writable = [folder, self.imported, view.SHARED_MEMORY]
+            landlock.restrict(["/"], writable, view.DEVICES)
         return folder
 
-    def clean(self, *, keep_imported: bool) -> None:
-        """Remove the files that workers have left.
+    def keep_imported(self) -> None:
+        """From now on, leave the files that the import of the submission wrote."""
+        self.kept = {self.imported, *all_below(self.imported)}
 
-        Args:
-            keep_imported: leave those of the process that imported the submission.
-        """
-        kept = {IMPORTED} if keep_imported else set()
-        found = below(self.view.scratch, kept)
+    def clean(self) -> None:
+        """Remove the files that workers have left."""
+        found = below(self.view.scratch)
         if not self.missing[VIEW]:
-            found += below(view.SHARED_MEMORY, set())
+            found += below(view.SHARED_MEMORY)
+        if self.kept:
+            found += all_below(self.imported)
         for path in found:
-            try:
-                remove(path)
-            except (OSError, RecursionError):
-                # Nested too deep for Python, or without permissions.
-                if not self.missing[VIEW]:
-                    view.renew(self.view, self.user)
-                    return
+            if path not in self.kept:
+                self.clear(path)
+
+    def clear(self, path: str) -> None:
+        """Remove what lies at a path, whatever was done to it."""
+        try:
+            remove(path)
+        except FileNotFoundError:
+            pass
+        except (OSError, RecursionError):
+            # Nested too deep for Python, or without permissions.
+            if not self.missing[VIEW]:
+                view.renew(self.view, self.user)
+            else:
                 command = ["/bin/rm", "-rf", "--", path]
                 subprocess.run(command, check=False, capture_output=True)
 
 
-def below(folder: str, kept: Collection[str]) -> list[str]:
+def below(folder: str) -> list[str]:
     """The paths of what a folder holds."""
-    return [os.path.join(folder, name) for name in os.listdir(folder) if name not in kept]
+    return [os.path.join(folder, name) for name in os.listdir(folder)]
+
+
+def all_below(folder: str) -> list[str]:
+    """The paths of all that a folder and those within it hold."""
+    return [
+        os.path.join(inner, name)
+        for inner, folders, files in os.walk(folder)
+        for name in (*folders, *files)
+    ]
 
 
 def remove(path: str) -> None:
