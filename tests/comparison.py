@@ -79,6 +79,7 @@ class CheckFailedError(AssertionError):
         facts: what was found, without the requirement.
         comparison: the comparison that failed, if it was one.
         picture: where its numbers differ, as ``pictures`` draws it; the grader's report shows it.
+        observation: what the difference looks like, or where it comes from, if that is known.
     """
 
     def __init__(
@@ -87,11 +88,13 @@ class CheckFailedError(AssertionError):
         requirement: str = "",
         comparison: Comparison | None = None,
         picture: dict[str, object] | None = None,
+        observation: str = "",
     ) -> None:
         self.facts = facts
         self.comparison = comparison
         self.picture = picture
-        super().__init__(f"{requirement}\n{facts}" if requirement else facts)
+        self.observation = observation
+        super().__init__("\n".join(filter(None, (requirement, observation, facts))))
 
 
 @dataclass(frozen=True)

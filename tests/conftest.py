@@ -10,21 +10,26 @@ named ``comparison-observer``.
 import importlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from . import options
+from .comparison import Comparison
+from .diagnosis import named
 from .draws import Draws
 from .elsewhere import prefer
+from .fingerprints import FingerprintFolder
+from .forensics import examine
 from .memory import Memory
 from .options import ELSEWHERE, EXPECTED, SNAPSHOTS
 from .snapshots import Snapshot
 
 HERE = Path(__file__).parent
 UNUSED = pytest.StashKey[list[Path]]()
+FINGERPRINTS = pytest.StashKey[FingerprintFolder]()
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -64,10 +69,20 @@ def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
         requirement,
         expected_values,
         request.config.pluginmanager.get_plugin("comparison-observer"),
+        explainer(request.config),
         exact=option.snapshot_exact,
     )
     yield made
     made.finish()
+
+
+def explainer(config: pytest.Config) -> Callable[[Comparison], str]:
+    """What says more of a failed comparison; a grader names known mistakes by itself."""
+    graded = config.pluginmanager.has_plugin("expected-values")
+    if graded or config.option.seed != 0:
+        return examine
+    prints = config.stash.setdefault(FINGERPRINTS, FingerprintFolder(HERE / "_fingerprints"))
+    return lambda comparison: named(comparison, prints) or examine(comparison)
 
 
 @pytest.fixture

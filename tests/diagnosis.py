@@ -11,7 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .comparison import Comparison, as_array, dtype_name, number_kind
-from .fingerprints import Fingerprint, Mistake, Numbers, digest, elements, fingerprint
+from .fingerprints import (
+    Fingerprint,
+    FingerprintFolder,
+    Mistake,
+    Numbers,
+    digest,
+    elements,
+    fingerprint,
+)
 
 __all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint"]
 
@@ -80,14 +88,24 @@ def diagnose(
         problem: the problem that the comparison is about.
         tried: how many known mistakes there are, with those that change nothing in it.
     """
-    matches = [found for suspect in suspects if (found := match(comparison, suspect)) is not None]
-    if not 1 <= len(matches) <= MOST_TOLD or max(found.bits for found in matches) < ENOUGH_BITS:
+    with np.errstate(all="ignore"):
+        matches = [found for suspect in suspects if (found := match(comparison, suspect))]
+    if not 1 <= len(matches) <= MOST_TOLD or min(found.bits for found in matches) < ENOUGH_BITS:
         return None
     ids = dict.fromkeys(
         mistake.id for found in matches for mistake in accused(found.suspect, problem)
     )
     told = one(matches[0], problem) if len(matches) == 1 else several(matches, problem)
     return Diagnosis(f"{told}\n{sureness(comparison, matches, tried)}", tuple(ids))
+
+
+def named(comparison: Comparison, prints: FingerprintFolder) -> str:
+    """The same by the fingerprints beside the suite; empty where nothing is told."""
+    suspects = [Suspect((mistake,), value) for mistake, value in prints.of(comparison)]
+    file = prints.file(comparison.check)
+    problem = file.problem(comparison.check)
+    found = diagnose(comparison, suspects, problem, file.tried.get(problem, 0))
+    return "" if found is None else found.text
 
 
 def match(comparison: Comparison, suspect: Suspect) -> Match | None:
@@ -119,8 +137,7 @@ def noise_of(numbers: Numbers) -> float:
 
 def distances(got: Numbers, wanted: Numbers) -> Numbers:
     """How far apart numbers are: not at all where both are NaN, or the same infinity."""
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(got - wanted)
+    apart = np.abs(got - wanted)
     same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
     return np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf))
 
@@ -158,17 +175,15 @@ def told_by(numbers: Numbers, apart: Numbers, error: Numbers) -> Numbers:
     """
     _, chosen = np.unique(rounded(numbers), return_index=True)
     found = numbers[chosen]
-    with np.errstate(divide="ignore", over="ignore"):
-        bits = np.clip(np.log2(apart[chosen] / error[chosen]), 0.0, NUMBER_BITS)
+    bits = np.clip(np.log2(apart[chosen] / error[chosen]), 0.0, NUMBER_BITS)
     plain = ~np.isfinite(found) | np.isin(np.abs(found), np.arange(PLAIN_NUMBERS + 1))
     return np.where(plain, PLAIN_BITS, bits)
 
 
 def rounded(numbers: Numbers) -> Numbers:
     """Numbers to four digits, so that equal ones are the same."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        scale = 10.0 ** (3 - np.floor(np.log10(np.abs(numbers))))
-        found = np.round(numbers * scale) / scale
+    scale = 10.0 ** (3 - np.floor(np.log10(np.abs(numbers))))
+    found = np.round(numbers * scale) / scale
     return np.where(np.isfinite(found), found, numbers)
 
 
@@ -230,5 +245,7 @@ def sureness(comparison: Comparison, matches: Sequence[Match], tried: int) -> st
     if matches[0].suspect.value.shape is None:
         return f"Every item agrees, and {others}."
     error = max(found.error for found in matches)
+    if error == 0:
+        return f"It agrees to the last digit, and {others}."
     allowed = float(comparison.tolerance.allowed(matches[0].suspect.value.numbers).max())
     return f"It agrees to {error:.1g}, where {allowed:.1g} is allowed, and {others}."

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -99,6 +100,7 @@ class Snapshot:
         requirement: the check's docstring, the first line of every failure.
         expected_values: where the reference's values are kept, or None where there are none.
         observer: is shown the comparisons instead, if there is one.
+        explain: says what a failed comparison shows, as far as it can.
         exact: whether every tolerance is taken as zero.
     """
 
@@ -108,6 +110,7 @@ class Snapshot:
         requirement: str,
         expected_values: ExpectedValues | None,
         observer: Observer | None = None,
+        explain: Callable[[Comparison], str] = lambda _: "",
         *,
         exact: bool = False,
     ) -> None:
@@ -115,6 +118,7 @@ class Snapshot:
         self.requirement = requirement
         self.expected_values = expected_values
         self.observer = observer
+        self.explain = explain
         self.exact = exact
         self.entries: Entries = {}
         self.seen: set[str] = set()
@@ -206,7 +210,9 @@ class Snapshot:
             return
         where = "" if name == "output" else f"{name}: "
         picture = error_picture(actual, expected[0], tolerance)
-        raise CheckFailedError(where + facts, self.requirement, comparison, picture)
+        raise CheckFailedError(
+            where + facts, self.requirement, comparison, picture, self.explain(comparison)
+        )
 
     @property
     def reveal(self) -> bool:
