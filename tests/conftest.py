@@ -10,7 +10,7 @@ named ``comparison-observer``.
 import importlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from .comparison import Comparison
 from .diagnosis import named
 from .draws import Draws
 from .elsewhere import prefer
+from .exceptions import remark
 from .fingerprints import FingerprintFolder
 from .forensics import examine
 from .memory import Memory
@@ -94,6 +95,18 @@ def memory(adapters: Any) -> Memory:
 def check_name(item: pytest.Item) -> str:
     """A check's name with its file and parameters: ``test_model.test_rope[theta=100]``."""
     return f"{item.path.stem}.{item.name}"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,  # noqa: ARG001 (pytest tells by name what it gives)
+    call: pytest.CallInfo[None],
+) -> Generator[None, object, object]:
+    """Say beside an exception what it most often means."""
+    error = None if call.excinfo is None else call.excinfo.value
+    if isinstance(error, Exception) and (sentence := remark(error)):
+        error.add_note(sentence)
+    return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
