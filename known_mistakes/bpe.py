@@ -25,12 +25,16 @@ def read(path: Path) -> str:
     return path.read_bytes().decode("utf-8")
 
 
+def longest_first(special_tokens: Sequence[str]) -> list[str]:
+    """Special tokens in the order in which a pattern must try them."""
+    return sorted(special_tokens, key=len, reverse=True)
+
+
 def documents(text: str, special_tokens: Sequence[str]) -> list[str]:
     """The text between special tokens."""
-    longest_first = sorted(special_tokens, key=len, reverse=True)
     parts: list[str] = [text]
-    if longest_first:
-        parts = regex.split("|".join(map(regex.escape, longest_first)), text)
+    if special_tokens:
+        parts = regex.split("|".join(map(regex.escape, longest_first(special_tokens))), text)
     return parts
 
 

@@ -12,7 +12,7 @@ import regex
 
 from cs336_basics.pretokenization import find_chunk_boundaries
 
-from .bpe import Trainer, count, documents, read, trainer_mistake
+from .bpe import Trainer, count, documents, longest_first, read, trainer_mistake
 
 # Chunks are for files that are worth it.
 CHUNK_BYTES = 2**15
@@ -42,7 +42,7 @@ def special_tokens_are_text(text: str, special_tokens: Sequence[str]) -> list[st
 def special_tokens_are_parts(text: str, special_tokens: Sequence[str]) -> list[str]:
     if not special_tokens:
         return [text]
-    return regex.split("(" + "|".join(map(regex.escape, special_tokens)) + ")", text)
+    return regex.split("(" + "|".join(map(regex.escape, longest_first(special_tokens))) + ")", text)
 
 
 @trainer_mistake(
@@ -97,7 +97,7 @@ def end_of_text_hard_coded(text: str, special_tokens: Sequence[str]) -> list[str
 def special_tokens_not_escaped(text: str, special_tokens: Sequence[str]) -> list[str]:
     if not special_tokens:
         return [text]
-    return [part for part in regex.split("|".join(special_tokens), text) if part]
+    return [part for part in regex.split("|".join(longest_first(special_tokens)), text) if part]
 
 
 @trainer_mistake(
@@ -108,7 +108,7 @@ def special_tokens_not_escaped(text: str, special_tokens: Sequence[str]) -> list
     "the list is empty?",
 )
 def parted_everywhere(text: str, special_tokens: Sequence[str]) -> list[str]:
-    return re.split("|".join(map(re.escape, special_tokens)), text)
+    return re.split("|".join(map(re.escape, longest_first(special_tokens))), text)
 
 
 @trainer_mistake(

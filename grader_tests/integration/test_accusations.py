@@ -1,0 +1,61 @@
+"""Faults that no known mistake is: they cost points, and nothing else is said to be their cause."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import regex
+
+from cs336_grader.judging.diagnosis import Scope
+from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.suite import Suite, run_suite
+from cs336_grader.records import Outcome, Verdict
+from cs336_grader.rubric import load_assignment
+from grader_tests.unit.test_repository import ROOT
+from known_mistakes import Parts
+from known_mistakes.bpe import Trainer
+
+ASSIGNMENT = load_assignment(ROOT)
+CHECKS = ASSIGNMENT.checks
+SCOPE = Scope(
+    str(ASSIGNMENT.rubric.known_mistakes),
+    {check.name: check.problem for check in CHECKS.values()},
+    {problem: ASSIGNMENT.rubric.below(problem) for problem in ASSIGNMENT.rubric.problems},
+)
+
+
+class With:
+    """Right adapters but for some."""
+
+    def __init__(self, **others: Callable[..., Any]) -> None:
+        self.others = others
+
+    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
+        """The adapters."""
+        return Parts(**self.others)
+
+
+def outcome_of(check: str, **adapters: Callable[..., Any]) -> Outcome:
+    """What becomes of a check at seed 0 with these adapters."""
+    file = next(known.file for known in CHECKS.values() if known.name == check)
+    suite = Suite(ROOT, 0, {check: file}, SCOPE)
+    (found,) = run_suite(suite, With(**adapters), RecordedValues())
+    return found
+
+
+def train_in_given_order(input_path: Any, vocab_size: int, special_tokens: list[str]) -> Any:
+    """Train with special tokens that are tried in the order given."""
+
+    def documents(text: str, given: Any) -> list[str]:
+        return regex.split("|".join(map(regex.escape, given)), text) if given else [text]
+
+    trainer = dataclasses.replace(Trainer(), documents=documents)
+    return trainer.train(input_path, vocab_size, special_tokens)
+
+
+def test_special_tokens_in_the_order_given() -> None:
+    """It is none of the mistakes that split at too few special tokens, or at wrong ones."""
+    found = outcome_of("test_train_bpe_contained_special_token", run_train_bpe=train_in_given_order)
+    assert found.verdict is Verdict.FAILED
+    assert found.mistakes == ()
