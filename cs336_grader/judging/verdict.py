@@ -94,7 +94,7 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     """The outcome of a check: it passed if all its cases did, and failed if one did."""
     failed = [case for case in cases if case.verdict is Verdict.FAILED]
     unjudged = [case for case in cases if case.verdict is Verdict.NOT_JUDGED]
-    shown = next(iter(explained(failed) or failed or unjudged), None)
+    shown = next(iter(best_explained(failed) or failed or unjudged), None)
     if shown is None:
         return Outcome(check, Verdict.PASSED, "", seconds)
     message = shown.message[:MAX_TEXT]
@@ -106,6 +106,6 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     return Outcome(check, shown.verdict, message, seconds, shown.picture, mistakes)
 
 
-def explained(cases: Sequence[CaseResult]) -> list[CaseResult]:
-    """The cases that known mistakes explain."""
-    return [case for case in cases if case.mistakes]
+def best_explained(cases: Sequence[CaseResult]) -> list[CaseResult]:
+    """The cases that known mistakes explain, those first where the fewest do."""
+    return sorted((case for case in cases if case.mistakes), key=lambda case: len(case.mistakes))

@@ -1,0 +1,23 @@
+"""How the cases of a check become one outcome."""
+
+from cs336_grader.judging.verdict import CaseResult, outcome
+from cs336_grader.records import Verdict
+
+
+def failed(name: str, *mistakes: str) -> CaseResult:
+    """A case that failed, and what explains it."""
+    return CaseResult(f"test_x[{name}]", Verdict.FAILED, f"facts of {name}", mistakes=mistakes)
+
+
+def test_the_most_telling_case_is_shown() -> None:
+    """Of the cases that failed, the one that fewest mistakes explain; the first of equals."""
+    cases = [failed("a"), failed("b", "one", "two"), failed("c", "one"), failed("d", "one")]
+    assert outcome("test_x", cases, 0.1).message == "Case [c] (4 of 4 cases): facts of c"
+    assert outcome("test_x", cases[:1], 0.1).message == "Case [a] (1 of 1 cases): facts of a"
+
+
+def test_only_what_explains_every_failed_case_is_a_mistake_of_the_check() -> None:
+    """A mistake that one case rules out is not the check's."""
+    both = [failed("a", "one", "two"), failed("b", "two", "three")]
+    assert outcome("test_x", both, 0.1).mistakes == ("two",)
+    assert outcome("test_x", [*both, failed("c")], 0.1).mistakes == ()
