@@ -18,7 +18,7 @@ import pytest
 
 from . import options
 from .comparison import Comparison
-from .diagnosis import named
+from .diagnosis import recognise
 from .draws import Draws
 from .elsewhere import prefer
 from .exceptions import remark
@@ -83,7 +83,12 @@ def explainer(config: pytest.Config) -> Callable[[Comparison], str]:
     if graded or config.option.seed != 0:
         return examine
     prints = config.stash.setdefault(FINGERPRINTS, FingerprintFolder(HERE / "_fingerprints"))
-    return lambda comparison: named(comparison, prints) or examine(comparison)
+
+    def explain(comparison: Comparison) -> str:
+        found = recognise(comparison, prints)
+        return examine(comparison) if found is None else found.text
+
+    return explain
 
 
 @pytest.fixture

@@ -99,13 +99,12 @@ def diagnose(
     return Diagnosis(f"{told}\n{sureness(comparison, matches, tried)}", tuple(ids))
 
 
-def named(comparison: Comparison, prints: FingerprintFolder) -> str:
-    """The same by the fingerprints beside the suite; empty where nothing is told."""
+def recognise(comparison: Comparison, prints: FingerprintFolder) -> Diagnosis | None:
+    """The same by the fingerprints beside the suite."""
     suspects = [Suspect((mistake,), value) for mistake, value in prints.of(comparison)]
     file = prints.file(comparison.check)
     problem = file.problem(comparison.check)
-    found = diagnose(comparison, suspects, problem, file.tried.get(problem, 0))
-    return "" if found is None else found.text
+    return diagnose(comparison, suspects, problem, file.tried.get(problem, 0))
 
 
 def match(comparison: Comparison, suspect: Suspect) -> Match | None:
