@@ -21,7 +21,7 @@ from .fingerprints import (
     fingerprint,
 )
 
-__all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint"]
+__all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint", "matches"]
 
 # More mistakes than this that give the same are no help.
 MOST_TOLD = 3
@@ -88,15 +88,26 @@ def diagnose(
         problem: the problem that the comparison is about.
         tried: how many known mistakes there are, with those that change nothing in it.
     """
-    with np.errstate(all="ignore"):
-        matches = [found for suspect in suspects if (found := match(comparison, suspect))]
-    if not 1 <= len(matches) <= MOST_TOLD or min(found.bits for found in matches) < ENOUGH_BITS:
+    found = matches(comparison, suspects)
+    if not 1 <= len(found) <= MOST_TOLD or min(match.bits for match in found) < ENOUGH_BITS:
         return None
     ids = dict.fromkeys(
-        mistake.id for found in matches for mistake in accused(found.suspect, problem)
+        mistake.id for match in found for mistake in accused(match.suspect, problem)
     )
-    told = one(matches[0], problem) if len(matches) == 1 else several(matches, problem)
-    return Diagnosis(f"{told}\n{sureness(comparison, matches, tried)}", tuple(ids))
+    told = one(found[0], problem) if len(found) == 1 else several(found, problem)
+    return Diagnosis(f"{told}\n{sureness(comparison, found, tried)}", tuple(ids))
+
+
+def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
+    """The suspects that a comparison's value agrees with, those with needless mistakes left out."""
+    with np.errstate(all="ignore"):
+        found = [agreed for suspect in suspects if (agreed := agreement(comparison, suspect))]
+    made = [{mistake.id for mistake in match.suspect.mistakes} for match in found]
+    return [
+        match
+        for match, mistakes in zip(found, made, strict=True)
+        if not any(fewer < mistakes for fewer in made)
+    ]
 
 
 def recognise(comparison: Comparison, prints: FingerprintFolder) -> Diagnosis | None:
@@ -107,7 +118,7 @@ def recognise(comparison: Comparison, prints: FingerprintFolder) -> Diagnosis | 
     return diagnose(comparison, suspects, problem, file.tried.get(problem, 0))
 
 
-def match(comparison: Comparison, suspect: Suspect) -> Match | None:
+def agreement(comparison: Comparison, suspect: Suspect) -> Match | None:
     """The suspect, if the comparison's value agrees with what it gives."""
     value, actual = suspect.value, comparison.actual
     if value.shape is None:

@@ -113,6 +113,9 @@ class Diagnostician:
             if told is not None:
                 self.remember(problem, told.mistakes)
                 return Explanation(told.text, told.mistakes)
+            if self.suite.matches(comparison, suspects):
+                # It is one of them, if not known which: nothing further is to blame.
+                break
         self.in_vain[problem] = self.in_vain.get(problem, 0) + 1
         return None
 

@@ -13,7 +13,7 @@ from cs336_grader.judging.suite import Suite, run_suite
 from cs336_grader.records import Outcome, Verdict
 from cs336_grader.rubric import load_assignment
 from grader_tests.unit.test_repository import ROOT
-from known_mistakes import Parts
+from known_mistakes import MISTAKES, Parts
 from known_mistakes.bpe import Trainer
 
 ASSIGNMENT = load_assignment(ROOT)
@@ -36,12 +36,11 @@ class With:
         return Parts(**self.others)
 
 
-def outcome_of(check: str, **adapters: Callable[..., Any]) -> Outcome:
-    """What becomes of a check at seed 0 with these adapters."""
-    file = next(known.file for known in CHECKS.values() if known.name == check)
-    suite = Suite(ROOT, 0, {check: file}, SCOPE)
-    (found,) = run_suite(suite, With(**adapters), RecordedValues())
-    return found
+def outcomes_of(*checks: str, **adapters: Callable[..., Any]) -> list[Outcome]:
+    """What becomes of checks, one after the other, at seed 0 with these adapters."""
+    files = {check.name: check.file for check in CHECKS.values()}
+    suite = Suite(ROOT, 0, {check: files[check] for check in checks}, SCOPE)
+    return run_suite(suite, With(**adapters), RecordedValues())
 
 
 def train_in_given_order(input_path: Any, vocab_size: int, special_tokens: list[str]) -> Any:
@@ -56,6 +55,19 @@ def train_in_given_order(input_path: Any, vocab_size: int, special_tokens: list[
 
 def test_special_tokens_in_the_order_given() -> None:
     """It is none of the mistakes that split at too few special tokens, or at wrong ones."""
-    found = outcome_of("test_train_bpe_contained_special_token", run_train_bpe=train_in_given_order)
+    check = "test_train_bpe_contained_special_token"
+    (found,) = outcomes_of(check, run_train_bpe=train_in_given_order)
     assert found.verdict is Verdict.FAILED
     assert found.mistakes == ()
+
+
+def test_a_right_part_is_not_blamed() -> None:
+    """What explains a failure in the problem itself does so whatever was found before."""
+    made = ("causal_without_mask", "not_turned_without_positions")
+    mistakes = [known for known in MISTAKES if known.id.split("/")[1] in made]
+    replaced = {name: part for known in mistakes for name, part in known.replaces.items()}
+    checks = ("test_attention_without_mask", "test_multihead_attention_no_positions")
+    mask, positions = outcomes_of(*checks, **replaced)
+    assert "scaled_dot_product_attention/causal_without_mask" in mask.mistakes
+    assert "multihead_self_attention/not_turned_without_positions" in positions.mistakes
+    assert {name.split("/")[0] for name in positions.mistakes} == {"multihead_self_attention"}

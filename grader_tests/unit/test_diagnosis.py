@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.comparison import Comparison, Tolerance
-from tests.diagnosis import Suspect, diagnose, recognise
+from tests.diagnosis import Suspect, diagnose, matches, recognise
 from tests.fingerprints import (
     Fingerprint,
     FingerprintFile,
@@ -96,6 +96,14 @@ def test_a_mistake_beside_a_wrong_part_is_named_alone() -> None:
         "Given your rope, your output is what you get when the sum is normalized.\nWhat enters?"
     )
     assert found.mistakes == ("block/normed",)
+
+
+def test_what_changes_nothing_is_not_mentioned() -> None:
+    """Where a mistake explains an output by itself, others beside it are needless."""
+    alone, both = suspect(-RIGHT, NORMED), suspect(-RIGHT, NORMED, PAIRED)
+    assert [match.suspect for match in matches(comparison(-RIGHT), [both, alone])] == [alone]
+    text = told(comparison(-RIGHT), alone, both, problem="block")
+    assert text.startswith("Your output is what you get when the sum is normalized.")
 
 
 def test_what_is_right_is_never_accused() -> None:
