@@ -102,11 +102,12 @@ def canaries(memory_bytes: int) -> Iterator[Canaries]:
         tcp = stack.enter_context(listener(socket.AF_INET, ("127.0.0.1", 0)))
         udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         udp.bind(("127.0.0.1", 0))
-        if os.name == "posix":
-            stack.enter_context(listener(socket.AF_UNIX, path))
+        for address in (path, f"\0{abstract}"):
+            # Not every system has both kinds.
+            with contextlib.suppress(OSError, AttributeError):
+                stack.enter_context(listener(socket.AF_UNIX, address))
+        if os.path.exists(path):
             os.chmod(path, 0o777)  # noqa: S103 (as open as can be)
-            with contextlib.suppress(OSError):
-                stack.enter_context(listener(socket.AF_UNIX, f"\0{abstract}"))
         yield Canaries(
             file=str(folder / "canary"),
             tcp_port=tcp.getsockname()[1],

@@ -14,6 +14,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -50,7 +51,11 @@ class Door:
         self.view = shown
         self.limits = allowed
         self.missing = dict.fromkeys(CLOSES, "" if wanted else "not asked for")
-        self.user = privileges.worker_user() if wanted else os.geteuid()
+        if wanted and sys.platform != "linux":
+            self.missing.update(
+                dict.fromkeys(CLOSES.keys() - {RESOURCE_LIMITS}, "Linux alone has it")
+            )
+        self.user = os.geteuid() if self.missing[USER] else privileges.worker_user()
         self.others = 0
         self.processes = 0
         self.closed = False
@@ -125,6 +130,9 @@ class Door:
                 apply()
             except OSError as error:
                 self.missing[layer] = error.strerror or str(error)
+            except ValueError as error:
+                # How Python puts that a limit is above what may be set.
+                self.missing[layer] = str(error)
 
     def pass_gate(self) -> None:
         """Go on in a new process whose descendants are all there is to see.

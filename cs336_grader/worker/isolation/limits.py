@@ -56,8 +56,10 @@ def apply(limits: Limits, *, others: int) -> None:
         resource.RLIMIT_DATA: limits.memory_megabytes * MEBIBYTE,
         resource.RLIMIT_FSIZE: limits.file_megabytes * MEBIBYTE,
         resource.RLIMIT_NOFILE: OPEN_FILES,
-        resource.RLIMIT_NPROC: limits.processes + others,
     }
+    if sys.platform == "linux":
+        # Elsewhere it is not known how many the user has already.
+        wanted[resource.RLIMIT_NPROC] = limits.processes + others
     for kind, value in wanted.items():
         _, hard = resource.getrlimit(kind)
         most = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -5,6 +5,7 @@ Some systems refuse that: containers with Docker's own filter, Ubuntu's rule of 
 """
 
 import os
+import sys
 from pathlib import Path
 
 from .syscalls import (
@@ -49,7 +50,9 @@ def leave_shared_namespaces() -> None:
 
 
 def how_to_allow() -> str:
-    """What would let this user have namespaces, in one line."""
+    """What would let this user have namespaces, in one line; empty where nothing would."""
+    if sys.platform != "linux":
+        return ""
     if os.geteuid() == 0:
         return "docker run --security-opt seccomp=unconfined --cap-add SYS_ADMIN …"
     if setting(APPARMOR) == "1":
