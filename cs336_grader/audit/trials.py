@@ -135,9 +135,14 @@ class Watcher(Runner):
         self.sight = Sight(implementation)
         source = None if implementation.adapters is None else implementation
         seed_generators()
-        with time_limit(self.seconds):
-            self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: self.sight})
+        self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: self.sight})
         return self.sight
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None, object, object]:
+        """Stop a case that takes too long, as if it had raised something."""
+        with time_limit(self.seconds):
+            return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -162,7 +167,7 @@ def tried(
         job: says which.
         suite: the problem's checks.
         implementations: what to run them on.
-        seconds: how long a case may take.
+        seconds: how long a case may take on the processor.
 
     Raises:
         SuiteError: the suite cannot be run.
@@ -210,7 +215,7 @@ def seed_generators() -> None:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError within the block after so long, where the system can do that."""
+    """Raise TimeoutError after so long on the processor, where the system can do that."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -218,10 +223,10 @@ def time_limit(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TimeoutError(f"longer than {seconds:g} seconds")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

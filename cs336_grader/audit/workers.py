@@ -7,6 +7,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -72,7 +73,9 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
 
 def listed(executor: ProcessPoolExecutor, folder: Path) -> Listing:
     """What the suite of an assignment is tried on."""
-    return executor.submit(listing, folder).result()
+    with interruptions_ignored():
+        future = executor.submit(listing, folder)
+    return future.result()
 
 
 def done(
@@ -83,19 +86,35 @@ def done(
 ) -> list[Trials]:
     """Do all jobs; ``finished`` is told of each as it ends."""
     found: list[Trials] = []
-    for future in as_completed([executor.submit(work, folder, job) for job in jobs]):
+    with interruptions_ignored():
+        futures = [executor.submit(work, folder, job) for job in jobs]
+    for future in as_completed(futures):
         found.append(future.result())
         finished(found[-1])
     return found
 
 
-def begin() -> None:
-    """Leave it to the process that started this one to be interrupted, and end with it."""
-    # Imported here, as it brings torch.
-    from cs336_grader import running  # noqa: PLC0415
+@contextlib.contextmanager
+def interruptions_ignored() -> Iterator[None]:
+    """Let the processes that are started meanwhile leave it to this one to be interrupted."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    running.die_with_parent(signal.SIGTERM)
+
+def begin() -> None:
+    """See to it that this process ends with the one that started it."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it has ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @cache
