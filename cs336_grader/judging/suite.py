@@ -28,6 +28,7 @@ COMPARISON_OBSERVER = "comparison-observer"
 # value of it, and is not run for one.
 RECORDED_METHOD = "assert_match"
 RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+INTERNAL_ERROR = "INTERNALERROR> "
 MAX_ERROR = 1000
 # Plugins of pytest that would change the order, write files, or look after each test in vain.
 NOT_NEEDED = (
@@ -109,8 +110,14 @@ def run(suite: Suite, runner: "Runner") -> None:
     if runner.stopped:
         raise KeyboardInterrupt
     if code not in RAN:
-        errors = [line for line in output.getvalue().splitlines() if line.startswith("E ")]
-        raise SuiteError(f"the suite cannot be run: {' '.join(errors)[:MAX_ERROR]}")
+        raise SuiteError(f"the suite cannot be run: {errors_in(output.getvalue())[:MAX_ERROR]}")
+
+
+def errors_in(output: str) -> str:
+    """What pytest's output says was the matter with the suite, or at last with pytest itself."""
+    lines = output.splitlines()
+    errors = [line for line in lines if line.startswith("E ")]
+    return " ".join(errors or [line for line in lines if line.startswith(INTERNAL_ERROR)][-1:])
 
 
 class Runner:
@@ -190,9 +197,12 @@ class Runner:
             return
         explanation = None
         if scope is not None:
-            self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
-            problem = scope.problems[check_name(item)]
-            explanation = self.diagnostician.explain(item, problem, case.comparison)
+            try:
+                self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
+                problem = scope.problems[check_name(item)]
+                explanation = self.diagnostician.explain(item, problem, case.comparison)
+            except Exception as error:  # the author's code broke, and the verdict stands
+                explanation = case.unexplained(error)
         self.cases[-1] = case.explained(explanation)
 
     def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> None:

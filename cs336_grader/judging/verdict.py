@@ -46,6 +46,11 @@ class CaseResult:
             mistakes=() if explanation is None else explanation.mistakes,
         )
 
+    def unexplained(self, error: Exception) -> Explanation:
+        """What is told where the search for an explanation went wrong."""
+        sentence = f"Known mistakes could not be tried, because of {type(error).__name__}."
+        return Explanation("\n".join(filter(None, (self.observation, sentence))), ())
+
 
 def case_result(name: str, error: BaseException) -> CaseResult:
     """The result of a case that ended with an exception."""

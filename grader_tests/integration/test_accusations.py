@@ -9,7 +9,7 @@ import regex
 
 from cs336_grader.judging.diagnosis import Scope
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import Suite, run_suite
+from cs336_grader.judging.suite import Suite, SuiteError, run_suite
 from cs336_grader.records import Outcome, Verdict
 from cs336_grader.rubric import load_assignment
 from grader_tests.unit.test_repository import ROOT
@@ -36,11 +36,15 @@ class With:
         return Parts(**self.others)
 
 
-def outcomes_of(*checks: str, **adapters: Callable[..., Any]) -> list[Outcome]:
-    """What becomes of checks, one after the other, at seed 0 with these adapters."""
+def suite_of(*checks: str, scope: Scope = SCOPE) -> Suite:
+    """These checks, one after the other, at seed 0."""
     files = {check.name: check.file for check in CHECKS.values()}
-    suite = Suite(ROOT, 0, {check: files[check] for check in checks}, SCOPE)
-    return run_suite(suite, With(**adapters), RecordedValues())
+    return Suite(ROOT, 0, {check: files[check] for check in checks}, scope)
+
+
+def outcomes_of(*checks: str, **adapters: Callable[..., Any]) -> list[Outcome]:
+    """What becomes of checks with these adapters."""
+    return run_suite(suite_of(*checks), With(**adapters), RecordedValues())
 
 
 def train_in_given_order(input_path: Any, vocab_size: int, special_tokens: list[str]) -> Any:
@@ -71,3 +75,23 @@ def test_a_right_part_is_not_blamed() -> None:
     assert "scaled_dot_product_attention/causal_without_mask" in mask.mistakes
     assert "multihead_self_attention/not_turned_without_positions" in positions.mistakes
     assert {name.split("/")[0] for name in positions.mistakes} == {"multihead_self_attention"}
+
+
+def test_a_search_that_goes_wrong_costs_no_verdict() -> None:
+    """What was found stands, and the report says that known mistakes were not tried."""
+    suite = suite_of("test_silu", scope=dataclasses.replace(SCOPE, catalogue="no_such_catalogue"))
+    wrong = With(run_silu=lambda in_features: in_features + 1.0)
+    (found,) = run_suite(suite, wrong, RecordedValues())
+    assert found.verdict is Verdict.FAILED
+    assert "Known mistakes could not be tried, because of ModuleNotFoundError." in found.message
+    assert "elements" in found.message
+
+
+def test_a_suite_that_breaks_says_with_what() -> None:
+    """The last line of what pytest prints names the error."""
+
+    def finished(_: Outcome) -> None:
+        raise ValueError("no room")
+
+    with pytest.raises(SuiteError, match=r"cannot be run: INTERNALERROR> ValueError: no room"):
+        run_suite(suite_of("test_silu"), With(), RecordedValues(), finished=finished)
