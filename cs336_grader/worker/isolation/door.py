@@ -172,15 +172,19 @@ class Door:
         """Let what the view shows be opened, and nothing else."""
         if not landlock.version():
             raise OSError("the system has none")
+        listed: set[str] = set()
         if self.missing[VIEW]:
-            masked = self.view.masked()
-            readable = [
-                part for tree in self.view.trees() for part in landlock.without(tree, masked)
-            ]
+            # A rule is for what a link leads to: what is hidden must be known by that name.
+            trees = {os.path.realpath(tree) for tree in self.view.trees()}
+            masked = [os.path.realpath(path) for path in self.view.masked()]
+            readable = [part for tree in trees for part in landlock.without(tree, masked)]
             readable += [view.PROCESSES, view.PROCESSORS]
+            # Python looks for modules in a folder by listing it.
+            listed = {os.path.dirname(path) for path in masked}
         else:
             readable = ["/"]
-        landlock.restrict(readable, [self.view.scratch, view.SHARED_MEMORY], view.DEVICES)
+        writable = [self.view.scratch, view.SHARED_MEMORY]
+        landlock.restrict(readable, writable, view.DEVICES, listed)
 
     def narrow(self) -> str:
         """A new folder; this process and its descendants may write to it, and to the import's.

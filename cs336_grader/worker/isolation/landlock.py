@@ -45,7 +45,12 @@ def known_rights(release: int) -> int:
     return rights
 
 
-def restrict(readable: Iterable[str], writable: Iterable[str], devices: Iterable[str]) -> None:
+def restrict(
+    readable: Iterable[str],
+    writable: Iterable[str],
+    devices: Iterable[str],
+    listed: Iterable[str] = (),
+) -> None:
     """Allow some files and folders, and nothing else, to this process and its descendants.
 
     Where the system can do that, TCP is closed too, and signals and abstract sockets reach only
@@ -72,6 +77,8 @@ def restrict(readable: Iterable[str], writable: Iterable[str], devices: Iterable
     try:
         for path in readable:
             allow(ruleset, path, READ)
+        for path in listed:
+            allow(ruleset, path, READ_DIR)
         for path in writable:
             allow(ruleset, path, known)
         for path in devices:
