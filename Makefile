@@ -6,7 +6,7 @@ SUBMISSION ?= examples/half_right
 ARGS       ?=
 
 .DEFAULT_GOAL := help
-.PHONY: test test-grader grade snapshots schema lint types layers help
+.PHONY: test test-grader grade audit snapshots schema lint types layers help
 
 test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
 	$(UV) run pytest $(ARGS)
@@ -17,11 +17,15 @@ test-grader: $(UV) ## Run the tests of the grader and of this repository
 grade: $(UV) ## Grade examples/half_right, or SUBMISSION=path (more options: ARGS="--seed 0")
 	$(UV) run cs336 grade "$(SUBMISSION)" --format html $(ARGS)
 
+audit: $(UV) ## Try the checks on all that is known right and wrong; write docs/audit.json and .html
+	$(UV) run cs336 audit --report-dir docs $(ARGS)
+
 snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare with them
 	$(UV) run pytest --update-snapshots; $(UV) run pytest
 
-schema: $(UV) ## Write docs/report.schema.json again, from the record
+schema: $(UV) ## Write docs/*.schema.json again, from the records
 	$(UV) run python -m cs336_grader.reports.schema > docs/report.schema.json
+	$(UV) run python -m cs336_grader.audit.schema > docs/audit.schema.json
 
 lint: $(UV) ## Check style and formatting
 	$(UV) run ruff check && $(UV) run ruff format --check

@@ -163,6 +163,8 @@ def multiple(distance: float | None) -> str:
         return "-"
     if distance >= 1e4:
         return "10,000+"
+    if 0 < distance < 1e-3:
+        return "<0.001"
     return f"{distance:.2g}" if distance < 100 else f"{distance:.0f}"
 
 

@@ -6,9 +6,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from .records import Job, Trials
 
+# Without a terminal, this many lines tell how far the work has come.
+LINES = 10
+
 
 class Watch:
-    """Shows how far the work has come; without a terminal, a line for each problem that is done."""
+    """Shows how far the work has come."""
 
     def __init__(self, console: Console) -> None:
         self.plain = not console.is_terminal
@@ -22,19 +25,18 @@ class Watch:
             disable=self.plain,
         )
         self.task = self.bar.add_task("importing the catalogues", total=None)
-        self.left: dict[str, int] = {}
+        self.jobs = 0
+        self.done = 0
 
     def begun(self, jobs: list[Job]) -> None:
         """Learn what there is to do."""
-        for job in jobs:
-            self.left[job.problem] = self.left.get(job.problem, 0) + 1
-        self.bar.update(self.task, total=len(jobs), description="")
+        self.jobs = len(jobs)
+        self.bar.update(self.task, total=self.jobs, description="")
 
     def finished(self, trials: Trials) -> None:
         """Count a job."""
-        problem = trials.job.problem
-        self.left[problem] -= 1
-        self.bar.update(self.task, advance=1, description=problem)
-        if self.plain and not self.left[problem]:
-            done = sum(not count for count in self.left.values())
-            click.echo(f"[{done} of {len(self.left)}] {problem}", err=True)
+        self.done += 1
+        self.bar.update(self.task, advance=1, description=trials.job.problem)
+        tenths = self.done * LINES // self.jobs
+        if self.plain and tenths > (self.done - 1) * LINES // self.jobs:
+            click.echo(f"{self.done} of {self.jobs} jobs done", err=True)

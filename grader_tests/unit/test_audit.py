@@ -222,7 +222,7 @@ def test_the_file_fits_its_schema(assignment: Assignment) -> None:
 def test_the_long_jobs_come_first() -> None:
     """What has most to try begins first, so that no process is left with it at the end."""
     jobs = workers.planned(["one"], LISTING)
-    assert [job.mistakes for job in jobs] == [True] * 3 + [False] * 7
+    assert [job.mistakes for job in jobs] == [True] * 2 + [False] * 8
     assert [job.seed for job in jobs] == list(range(10))
 
 
@@ -232,7 +232,8 @@ def test_the_page_stands_alone(assignment: Assignment) -> None:
     html = page.render(audited(assignment, trials(0, SOUND), listing=Listing(entries, {})))
     assert "default-src 'none'" in html
     assert "a &lt;b&gt; &amp; <" in html
-    assert html.count('aria-label="fails"') == 4
+    assert html.count('aria-label="fails"') == 3
+    assert html.count('aria-label="alone fails"') == 1
     assert "<script" not in html
     assert "http:" not in html
     assert "https:" not in html
