@@ -2,6 +2,7 @@
 
 CouldNotRunError          no worker could be had: our fault, nothing is known of the submission
 SubmissionError           the submission's code raised an exception
+NoAdaptersError           importing the submission ended the worker, or took too long
 WorkerLostError           the worker ended, hung, or sent what is no answer
 """
 
@@ -37,6 +38,20 @@ class SubmissionError(Exception):
         said = f": {text}" if text else ""
         self.facts = f"{what} raised {type_name}{said}{where}"
         super().__init__(self.facts)
+
+
+class NoAdaptersError(Exception):
+    """There is no worker to call adapters in: importing them ended it, or no time is left.
+
+    It is raised where a check's fixtures are made, where pytest can handle nothing but exceptions.
+
+    Attributes:
+        facts: why, in words.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.facts = f"There is nothing to check: {reason}."
+        super().__init__(reason)
 
 
 class WorkerLostError(BaseException):

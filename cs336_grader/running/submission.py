@@ -10,7 +10,7 @@ import psutil
 from cs336_grader.worker.isolation.limits import Limits
 
 from .conversation import Conversation
-from .faults import SubmissionError, WorkerLostError, submission_error
+from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
 from .remote import RemoteAdapters
 from .sightings import Place
 from .warm import WarmWorker, Worker
@@ -70,7 +70,8 @@ class RunningSubmission:
                 answer = worker.ask({"op": "load", **self.load})
             except WorkerLostError as error:
                 worker.channel.close()
-                raise WorkerLostError(why_lost(breach)) from error
+                ended = "importing your adapters ended the process: it crashed, was killed or exited"
+                raise WorkerLostError(breach.reason or ended) from error
         if answer["op"] != "loaded":
             worker.channel.close()
             raise submission_error("Importing your adapters", answer)
@@ -82,13 +83,13 @@ class RunningSubmission:
 
         Raises:
             SubmissionError: the submission's import raised an exception.
-            WorkerLostError: its import ended the process or took too long, or no time is left.
+            NoAdaptersError: its import ended the process or took too long, or no time is left.
             CouldNotRunError: no worker could be started.
         """
         self.sightings = set()
         if self.used_seconds > self.limits.submission_seconds:
             most = f"{self.limits.submission_seconds:g}"
-            raise WorkerLostError(f"the {most} seconds that a submission may take were used up")
+            raise NoAdaptersError(f"the {most} seconds that a submission may take were used up")
         begun = time.monotonic()
         try:
             yield from self.adapters(zlib.crc32(name.encode()))
@@ -97,12 +98,10 @@ class RunningSubmission:
 
     def adapters(self, entropy: int) -> Iterator[RemoteAdapters]:
         """The adapters, once; what they leave behind is removed."""
-        if not self.started and self.import_error is None:
-            self.start()
-        if self.import_error is not None:
-            # Raised for every check, it would grow by a piece of traceback each time.
-            raise self.import_error.with_traceback(None)
-        worker = self.fork_for_check(entropy)
+        try:
+            worker = self.worker_for_check(entropy)
+        except WorkerLostError as error:
+            raise NoAdaptersError(str(error)) from None
         seconds = self.limits.check_seconds
         with self.watch.guard(seconds, worker, keep=self.imported) as breach:
             conversation = Conversation(worker.channel, lambda: why_lost(breach))
@@ -114,8 +113,13 @@ class RunningSubmission:
                 self.warm.sweep(keep=self.imported)
                 self.warm.clean()
 
-    def fork_for_check(self, entropy: int) -> Worker:
+    def worker_for_check(self, entropy: int) -> Worker:
         """A worker for one check."""
+        if not self.started and self.import_error is None:
+            self.start()
+        if self.import_error is not None:
+            # Raised for every check, it would grow by a piece of traceback each time.
+            raise self.import_error.with_traceback(None)
         if self.imported is not None:
             try:
                 with self.watch.guard(self.limits.check_seconds, self.imported):

@@ -139,6 +139,15 @@ def test_stubs_earn_nothing(tmp_path: Path) -> None:
     assert set(verdicts(report(tmp_path)).values()) == {"failed"}
 
 
+def test_an_import_that_ends_the_process_is_told_at_every_check(tmp_path: Path) -> None:
+    """None of them is left with less than the reason."""
+    source = "import os\nos._exit(0)\n" + DESTRUCTIVE
+    submission = write(tmp_path / "ending", {"tests/adapters.py": source})
+    grade(submission)
+    said = {check["message"] for check in report(tmp_path)["checks"]}
+    assert all("importing your adapters ended the process" in message for message in said), said
+
+
 def test_a_missing_package_is_not_found_elsewhere(tmp_path: Path) -> None:
     """A submission that left its package out does not get the reference's."""
     adapters = (TINY / "tests" / "adapters.py").read_text(encoding="utf-8")
