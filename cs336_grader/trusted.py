@@ -264,7 +264,7 @@ def main() -> None:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(files / "compiled")
     outside = os.getppid()
     with contextlib.suppress(KeyboardInterrupt):
-        judge(before, scratch, tell)
+        judge(before, files, scratch, tell)
     if os.getppid() != outside:
         # Who made the folder is gone and will not remove it.
         shutil.rmtree(run, ignore_errors=True)
@@ -276,7 +276,7 @@ def stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> None:
+def judge(before: dict[str, Any], files: Path, scratch: Path, tell: Callable[..., None]) -> None:
     """Fork the warm worker, learn the rest, and run the suite on the submission."""
     # Imported here because ``outcomes`` has no use for torch.
     from . import running  # noqa: PLC0415
@@ -305,7 +305,7 @@ def judge(before: dict[str, Any], scratch: Path, tell: Callable[..., None]) -> N
             tell("ready")
             after = json.loads(sys.stdin.readline())
             load = {name: before[name] for name in TO_LOAD}
-            submission = running.RunningSubmission(warm, load, limits)
+            submission = running.RunningSubmission(warm, load, limits, shared=(files,))
             with contextlib.closing(submission):
                 judge_submission(submission, after, tell)
     except running.CouldNotRunError as error:

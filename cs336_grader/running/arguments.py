@@ -4,7 +4,7 @@ import hashlib
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -23,12 +23,17 @@ PIECE_BYTES = 2**20
 class Arguments:
     """All that one check has passed so far; what is passed again is known again.
 
+    Args:
+        shared: the folders whose files may be handed over where a text is their path. The text
+            may be made of what the submission returned, and name any file.
+
     Attributes:
         current: the tensors and arrays of the call, in the order in which they were encoded.
         autograd_inputs: those of them that require a gradient.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Sequence[Path] = ()) -> None:
+        self.shared = [folder.resolve() for folder in shared]
         self.kept: dict[int, tuple[int, Any]] = {}
         self.by_key: dict[int, Any] = {}
         self.iterators: dict[object, Iterator[object]] = {}
@@ -55,8 +60,10 @@ class Arguments:
         return None
 
     def text(self, encoder: Encoder, text: str) -> Node:
-        """Text that names a file, or None for any other."""
+        """Text that names a file in a shared folder, or None for any other."""
         if not os.path.isabs(text) or not os.path.isfile(text):
+            return None
+        if not any(Path(os.path.realpath(text)).is_relative_to(folder) for folder in self.shared):
             return None
         return ["path_text", *self.path(encoder, Path(text))[1:]]
 

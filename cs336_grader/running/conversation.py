@@ -1,6 +1,7 @@
 """One check's exchange with its worker, seen from the trusted side."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,15 +26,18 @@ class Conversation:
     Args:
         channel: leads to the worker.
         why_lost: says, when the worker is gone, why.
+        shared: the folders whose files a check passes by their paths as texts.
 
     Attributes:
         sightings: what the worker saw the submission enter that the rules are about.
     """
 
-    def __init__(self, channel: Channel, why_lost: Callable[[], str]) -> None:
+    def __init__(
+        self, channel: Channel, why_lost: Callable[[], str], shared: Sequence[Path] = ()
+    ) -> None:
         self.channel = channel
         self.why_lost = why_lost
-        self.arguments = Arguments()
+        self.arguments = Arguments(shared)
         self.mirrors: dict[int, MirroredOptimizer] = {}
         self.sightings: set[Place] = set()
 

@@ -2,8 +2,9 @@
 
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 
@@ -24,15 +25,23 @@ class RunningSubmission:
         warm: the worker all others are forked from.
         load: what the worker is to import: its root folder, search paths and module.
         limits: what it may use.
+        shared: the folders whose files checks pass by their paths as texts.
 
     Attributes:
         sightings: what the last check's run entered that the rules are about.
     """
 
-    def __init__(self, warm: WarmWorker, load: Mapping[str, object], limits: Limits) -> None:
+    def __init__(
+        self,
+        warm: WarmWorker,
+        load: Mapping[str, object],
+        limits: Limits,
+        shared: Sequence[Path] = (),
+    ) -> None:
         self.warm = warm
         self.load = load
         self.limits = limits
+        self.shared = shared
         self.watch = Watch(warm, limits)
         self.imported: Worker | None = None
         self.started = False
@@ -55,6 +64,7 @@ class RunningSubmission:
             self.import_error = error
             return
         if threads == 1:
+            imported.pause()
             self.imported = imported
             self.warm.keep_files()
         else:
@@ -70,7 +80,9 @@ class RunningSubmission:
                 answer = worker.ask({"op": "load", **self.load})
             except WorkerLostError as error:
                 worker.channel.close()
-                ended = "importing your adapters ended the process: it crashed, was killed or exited"
+                ended = (
+                    "importing your adapters ended the process: it crashed, was killed or exited"
+                )
                 raise WorkerLostError(breach.reason or ended) from error
         if answer["op"] != "loaded":
             worker.channel.close()
@@ -104,7 +116,7 @@ class RunningSubmission:
             raise NoAdaptersError(str(error)) from None
         seconds = self.limits.check_seconds
         with self.watch.guard(seconds, worker, keep=self.imported) as breach:
-            conversation = Conversation(worker.channel, lambda: why_lost(breach))
+            conversation = Conversation(worker.channel, lambda: why_lost(breach), self.shared)
             try:
                 yield RemoteAdapters(conversation, worker.process)
             finally:
@@ -123,7 +135,7 @@ class RunningSubmission:
         if self.imported is not None:
             try:
                 with self.watch.guard(self.limits.check_seconds, self.imported):
-                    return self.imported.fork(entropy)
+                    return forked(self.imported, entropy)
             except WorkerLostError:
                 # It has ended or no longer forks: from now on, every check imports anew.
                 self.close()
@@ -135,6 +147,25 @@ class RunningSubmission:
             self.imported.channel.close()
             self.imported = None
         self.warm.sweep()
+
+
+def forked(imported: Worker, entropy: int) -> Worker:
+    """A worker for one check; the one that has imported the submission moves for this alone.
+
+    It runs the submission's code, and could do anything else between and during checks.
+
+    Raises:
+        WorkerLostError: it did not fork, or says that it is that worker itself.
+    """
+    imported.go_on()
+    try:
+        worker = imported.fork(entropy)
+    finally:
+        imported.pause()
+    if worker.pid == imported.pid:
+        worker.channel.close()
+        raise WorkerLostError("the process did not fork")
+    return worker
 
 
 def number_of_threads(worker: Worker) -> int:

@@ -163,6 +163,16 @@ class Worker:
             ours.close()
             raise WorkerLostError("the process did not fork") from error
 
+    def pause(self) -> None:
+        """Have it stand still: what waits in it, a timer say, does not happen meanwhile."""
+        with suppress(psutil.NoSuchProcess):
+            self.process.suspend()
+
+    def go_on(self) -> None:
+        """Undo ``pause``."""
+        with suppress(psutil.NoSuchProcess):
+            self.process.resume()
+
     def hang_up(self) -> None:
         """End whatever waits for an answer, even if other processes hold the connection too."""
         with suppress(OSError):
@@ -250,7 +260,7 @@ class WarmWorker:
             if pid not in kept:
                 with suppress(psutil.NoSuchProcess):
                     process = psutil.Process(pid)
-                    if process.status() != psutil.STATUS_ZOMBIE:
+                    if has_not_ended(process):
                         running.append(process)
         return running
 
@@ -265,6 +275,11 @@ class WarmWorker:
         except psutil.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def has_not_ended(process: psutil.Process) -> bool:
+    """Whether a process still runs: one whose first thread has ended may look as if it did not."""
+    return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
 
 
 def ask_for_credentials(connection: socket.socket) -> None:

@@ -1,5 +1,6 @@
 """Ends what a check does when it takes more than it may, seen from outside."""
 
+import mmap
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from cs336_grader.worker.isolation.limits import Limits
 from .warm import WarmWorker, Worker
 
 MEBIBYTE = 2**20
+PAGE_BYTES = mmap.PAGESIZE
 # Most checks are over before the first look, and pay nothing.
 FIRST_LOOK_SECONDS = 0.2
 LOOK_SECONDS = 0.1
@@ -91,7 +93,7 @@ class Watch:
         for process in processes:
             with suppress(psutil.Error), process.oneshot():
                 cpu_seconds += sum(process.cpu_times()[:4])
-                resident += process.memory_info().rss
+                resident += process.memory_info().rss or memory_of_threads(process.pid)
                 threads += process.num_threads()
         if cpu_seconds > limits.cpu_seconds:
             return f"it used more than {limits.cpu_seconds:g} seconds of processor time"
@@ -104,12 +106,21 @@ class Watch:
         return ""
 
 
+def memory_of_threads(pid: int) -> int:
+    """The memory in bytes of a process whose first thread has ended, and tells of none."""
+    pages = 0
+    for statm in Path(f"/proc/{pid}/task").glob("*/statm"):
+        with suppress(OSError):
+            pages = max(pages, int(statm.read_text("ascii").split()[1]))
+    return pages * PAGE_BYTES
+
+
 def proportional(process: psutil.Process) -> int:
     """The memory of a process in bytes, where what is shared is divided among those who share."""
     try:
         for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii").splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
-        return int(process.memory_info().rss)
+        return process.memory_info().rss or memory_of_threads(process.pid)
     except (OSError, psutil.Error):
         return 0

@@ -32,6 +32,8 @@ from .channel import MAX_BODY_BYTES, Node, WireError
 MAX_DIMENSIONS = 64
 MAX_SIZE = 2**48
 MAX_SLOW_KEYS = 1000
+# Each takes many times the space here that it takes in a frame.
+MAX_ITEMS = 2**24
 # Fewer integers than this are as short in JSON.
 COMPACT_FROM = 16
 
@@ -238,6 +240,7 @@ class Decoder:
         """A tensor in memory of its own."""
         data = self.take(buffer)
         expect_size(data, shape, DTYPES[dtype].itemsize)
+        expect_truth(data, dtype)
         if not len(data):
             return torch.empty(shape, dtype=DTYPES[dtype])
         return torch.frombuffer(data, dtype=DTYPES[dtype]).reshape(shape)
@@ -248,6 +251,7 @@ class Decoder:
             raise WireError(f"an array of {dtype}")
         data = self.take(buffer)
         expect_size(data, shape, np.dtype(dtype).itemsize)
+        expect_truth(data, dtype)
         return np.frombuffer(data, dtype=dtype).reshape(shape)
 
     def decode_meta(self, _tag: str, dtype: str, shape: list[int]) -> torch.Tensor:
@@ -264,10 +268,10 @@ class Decoder:
         if tag == "items":
             return [self.decode(item) for item in rest[0]]
         if tag == "ints":
-            return list(np.frombuffer(self.take(rest[0]), dtype=np.int64).tolist())
+            return list(numbers(self.take(rest[0])).tolist())
         if tag == "blobs":
             data = self.take(rest[0])
-            lengths = np.frombuffer(self.take(rest[1]), dtype=np.int64)
+            lengths = numbers(self.take(rest[1]))
             if (lengths < 0).any() or (lengths > len(data)).any() or lengths.sum() != len(data):
                 raise WireError("lengths that are not as agreed")
             ends = np.cumsum(lengths).tolist()
@@ -309,6 +313,19 @@ def expect_quick_hashes(keys: list[Any]) -> None:
         type(key) in (str, bytes) or (type(key) is int and abs(key) < MAX_SIZE) for key in keys
     ):
         raise WireError("too many keys that are no text, bytes or ordinary integers")
+
+
+def numbers(data: memoryview) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The integers in a buffer."""
+    if len(data) > MAX_ITEMS * 8:
+        raise WireError(f"a sequence of {len(data) // 8:,} items is too long")
+    return np.frombuffer(data, dtype=np.int64)
+
+
+def expect_truth(data: memoryview, dtype: str) -> None:
+    """Refuse what is neither true nor false: comparisons with it can have any result."""
+    if dtype == "bool" and len(data) and np.frombuffer(data, dtype=np.uint8).max() > 1:
+        raise WireError("a truth value that is neither true nor false")
 
 
 def expect_size(data: memoryview, shape: list[int], itemsize: int) -> None:

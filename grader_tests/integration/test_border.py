@@ -42,7 +42,8 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
         "rules": {},
     }
     with closing(warm):
-        submission = RunningSubmission(warm, load, limits)
+        shared = (tmp_path_factory.getbasetemp(),)
+        submission = RunningSubmission(warm, load, limits, shared)
         with closing(submission):
             yield submission
 
@@ -203,6 +204,13 @@ def test_files_are_found_over_there(adapters: Any, tmp_path: Path) -> None:
     mapped.flush()
     assert adapters.total(mapped) == ("memmap", 7)
     assert adapters.total(mapped[-20:])[1] == 7
+
+
+def test_a_text_names_no_file_of_others(adapters: Any, tmp_path: Path) -> None:
+    """Made of what the submission returned, it could name any file that this process can read."""
+    (tmp_path / "link").symlink_to(__file__)
+    for path in (__file__, "/proc/self/environ", f"{tmp_path}/link", f"{tmp_path}/../../passwd"):
+        assert adapters.echo(path) == [path]
 
 
 def test_each_check_starts_from_the_same_state(submission: RunningSubmission) -> None:

@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
 import numpy as np
 import pytest
@@ -175,6 +175,27 @@ def test_lengths_that_do_not_add_up_are_refused(lengths: list[int]) -> None:
     buffers = [memoryview(bytearray(8)), np.array(lengths, dtype=np.int64).view(np.uint8).data]
     with pytest.raises(WireError):
         Decoder(buffers).decode(["list", ["blobs", 0, 1]])
+
+
+@pytest.mark.parametrize("kind", ["ints", "blobs"])
+def test_sequences_that_take_many_times_their_space_are_refused(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A frame of a gigabyte would become objects of many."""
+    monkeypatch.setattr("cs336_grader.worker.values.MAX_ITEMS", 10)
+    node = {"ints": ["ints", 0], "blobs": ["blobs", 1, 0]}[kind]
+    for items, refused in ((10, False), (11, True)):
+        buffers = [memoryview(bytearray(8 * items)), memoryview(b"")]
+        with pytest.raises(WireError) if refused else nullcontext():
+            assert len(Decoder(buffers).decode(["list", node])) == items
+
+
+@pytest.mark.parametrize("kind", ["tensor", "ndarray"])
+def test_what_is_neither_true_nor_false_is_refused(kind: str) -> None:
+    """Whether such a value equals another depends on how they are compared."""
+    for byte, refused in ((0, False), (1, False), (2, True), (255, True)):
+        with pytest.raises(WireError) if refused else nullcontext():
+            Decoder([memoryview(bytearray([0, byte]))]).decode([kind, 0, "bool", [2]])
 
 
 @pytest.mark.parametrize(

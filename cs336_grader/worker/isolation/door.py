@@ -207,6 +207,8 @@ class Door:
         found = below(self.view.scratch)
         if not self.missing[VIEW]:
             found += below(view.SHARED_MEMORY)
+        elif self.user != os.geteuid():
+            found += [path for path in below(view.SHARED_MEMORY) if owner(path) == self.user]
         if self.kept:
             found += all_below(self.imported)
         for path in found:
@@ -226,6 +228,13 @@ class Door:
             else:
                 command = ["/bin/rm", "-rf", "--", path]
                 subprocess.run(command, check=False, capture_output=True)
+
+
+def owner(path: str) -> int:
+    """Whose a file is, or nobody's if it is gone."""
+    with suppress(FileNotFoundError):
+        return os.lstat(path).st_uid
+    return -1
 
 
 def below(folder: str) -> list[str]:
