@@ -25,14 +25,16 @@ __all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint", "matches"]
 
 # More mistakes than this that give the same are no help.
 MOST_TOLD = 3
+# With up to so many in all, those of the problem itself are told, and the parts of the others.
+MOST_ALIKE = 8
 # An explanation must be this unlikely to agree by accident: one in 2^10.
 ENOUGH_BITS = 10.0
 # What one number can tell at most, however well it agrees, and what one item of a list does.
 NUMBER_BITS, ITEM_BITS = 16.0, 5.0
 # Numbers that come out of many mistakes tell almost nothing.
 PLAIN_NUMBERS, PLAIN_BITS = 2, 1.0
-# What the places tell at most that are wrong alike, beside others that are right alike.
-PATTERN_BITS = 10
+# What each place tells that is wrong alike, beside others that are right alike, and all together.
+PLACE_BITS, PATTERN_BITS = 2, 10
 # Equivalent float32 computations differ by about this much of the largest number.
 NOISE = 1e-6
 
@@ -88,14 +90,18 @@ def diagnose(
         problem: the problem that the comparison is about.
         tried: how many known mistakes there are, with those that change nothing in it.
     """
-    found = matches(comparison, suspects)
+    every = matches(comparison, suspects)
+    found = every
+    if MOST_TOLD < len(every) <= MOST_ALIKE:
+        found = [match for match in every if own(match, problem)]
     if not 1 <= len(found) <= MOST_TOLD or min(match.bits for match in found) < ENOUGH_BITS:
         return None
+    rest = [match for match in every if match not in found]
     ids = dict.fromkeys(
         mistake.id for match in found for mistake in accused(match.suspect, problem)
     )
     told = one(found[0], problem) if len(found) == 1 else several(found, problem)
-    return Diagnosis(f"{told}\n{sureness(comparison, found, tried)}", tuple(ids))
+    return Diagnosis(f"{told}\n{sureness(comparison, found, tried, rest)}", tuple(ids))
 
 
 def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
@@ -171,8 +177,8 @@ def bits_of_numbers(comparison: Comparison, value: Fingerprint, error: Numbers) 
         return ENOUGH_BITS if other and comparison.same_dtype else 0.0
     bits = told_by(numbers[wrong], apart[wrong], error[wrong])
     telling = told_by(numbers[~wrong], np.abs(numbers[~wrong]), error[~wrong]) > PLAIN_BITS
-    pattern = min(np.count_nonzero(wrong), np.count_nonzero(telling), PATTERN_BITS)
-    return float(bits.sum() + pattern)
+    pattern = PLACE_BITS * min(np.count_nonzero(wrong), np.count_nonzero(telling))
+    return float(bits.sum() + min(pattern, PATTERN_BITS))
 
 
 def told_by(numbers: Numbers, apart: Numbers, error: Numbers) -> Numbers:
@@ -208,8 +214,13 @@ def bits_of_items(actual: list[object], expected: object) -> float:
 
 def accused(suspect: Suspect, problem: str) -> tuple[Mistake, ...]:
     """The mistakes of the problem itself, or where there is none, all of those it is built on."""
-    own = tuple(mistake for mistake in suspect.mistakes if mistake.problem == problem)
-    return own or suspect.mistakes
+    found = tuple(mistake for mistake in suspect.mistakes if mistake.problem == problem)
+    return found or suspect.mistakes
+
+
+def own(found: Match, problem: str) -> bool:
+    """Whether it holds a mistake of the problem itself."""
+    return any(mistake.problem == problem for mistake in found.suspect.mistakes)
 
 
 def one(found: Match, problem: str) -> str:
@@ -249,13 +260,26 @@ def in_words(problem: str) -> str:
     return problem.replace("_", " ")
 
 
-def sureness(comparison: Comparison, matches: Sequence[Match], tried: int) -> str:
-    """How well the output agrees, and that no other mistake explains it."""
+def sureness(
+    comparison: Comparison, matches: Sequence[Match], tried: int, rest: Sequence[Match]
+) -> str:
+    """How well the output agrees, and what else gives it.
+
+    Args:
+        comparison: what failed.
+        matches: what is told.
+        tried: how many mistakes are known.
+        rest: what gives the same in parts that the problem is built on.
+    """
     others = f"none of the other {tried - len(matches)} known mistakes gives it"
+    if rest:
+        mistakes = [mistake for found in rest for mistake in found.suspect.mistakes]
+        others = f"so it would with a mistake in your {parts(mistakes)}: do their checks pass?"
+    end = others if others.endswith("?") else f"{others}."
     if matches[0].suspect.value.shape is None:
-        return f"Every item agrees, and {others}."
+        return f"Every item agrees, and {end}"
     error = max(found.error for found in matches)
     if error == 0:
-        return f"It agrees to the last digit, and {others}."
+        return f"It agrees to the last digit, and {end}"
     allowed = float(comparison.tolerance.allowed(matches[0].suspect.value.numbers).max())
-    return f"It agrees to {error:.1g}, where {allowed:.1g} is allowed, and {others}."
+    return f"It agrees to {error:.1g}, where {allowed:.1g} is allowed, and {end}"

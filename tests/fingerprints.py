@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ SENTENCES = "mistakes.json"
 DIGEST_BYTES = 8
 
 Numbers = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+Places = npt.NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True)

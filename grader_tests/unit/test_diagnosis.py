@@ -79,6 +79,14 @@ def test_mistakes_that_give_the_same_are_told_together() -> None:
     assert told(comparison(-RIGHT), *same) == ""
 
 
+def test_a_mistake_that_wrong_parts_resemble_is_told_with_them() -> None:
+    """Where they are too many to tell one by one."""
+    same = [suspect(-RIGHT, mistake) for mistake in (PAIRED, TURNED, SIGNED, NORMED)]
+    text = told(comparison(-RIGHT), *same, problem="block")
+    assert text.startswith("Your output is what you get when the sum is normalized.")
+    assert text.endswith("and so it would with a mistake in your rope: do their checks pass?")
+
+
 def test_a_wrong_part_is_named_with_what_is_right() -> None:
     """What is built on it is right."""
     text = told(comparison(-RIGHT), suspect(-RIGHT, PAIRED), problem="my_block")
