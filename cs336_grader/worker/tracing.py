@@ -4,8 +4,9 @@ Functions and methods under those names are wrapped where they are found, before
 submission is imported. What is allowed stays as it is and costs nothing. The submission can undo
 this, as it can anything in its own process: its source is examined as well.
 
-Not seen: what happens in processes of its own, in code that torch has compiled and in ``torch.ops``,
-and functions imported by name from a package that nothing had imported before. The source shows them.
+Not seen: what happens in processes of its own, in code that torch has compiled and in
+``torch.ops``, and functions imported by name from a package that nothing had imported before. The
+source shows them.
 """
 
 import contextlib

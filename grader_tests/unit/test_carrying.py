@@ -1,5 +1,6 @@
 """A mistake is paid for once: what is right but for it earns a share where it shows again."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def built(*, carry_forward: bool = True) -> Assignment:
 
 
 def graded(
-    mistakes: dict[str, tuple[str, ...]],
+    mistakes: Mapping[str, tuple[str, ...]],
     findings: tuple[Finding, ...] = (),
     *,
     carry_forward: bool = True,
@@ -67,7 +68,7 @@ NOT_EXCUSED = {
 
 
 @pytest.mark.parametrize("mistakes", NOT_EXCUSED.values(), ids=NOT_EXCUSED)
-def test_nothing_else_is_excused(mistakes: dict[str, tuple[str, ...]]) -> None:
+def test_nothing_else_is_excused(mistakes: Mapping[str, tuple[str, ...]]) -> None:
     """Only what is known to be right but for a mistake that another problem has paid for."""
     result = graded(mistakes)
     assert (result.score, result.carried, result.carried_from) == (0.0, 0.0, ())
