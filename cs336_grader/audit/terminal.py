@@ -99,7 +99,7 @@ def write_questions(audit: Audit, writer: Writer) -> None:
     ask(
         writer,
         "Checks that no mistake needs, as others catch all that they catch: are they needed?",
-        (told(check) for check in idle(audit)),
+        (check.name for check in idle(audit)),
     )
     alone = [check for check in audit.checks if check.alone]
     if alone:

@@ -35,13 +35,13 @@ class LostWorkerError(Exception):
 
 def planned(problems: Sequence[str], listing: Listing) -> list[Job]:
     """All jobs, the long ones first: those with most to try."""
-    tried = Counter(
+    sizes = Counter(
         (entry.problem, mistaken)
         for entry in listing.entries
         for mistaken in {True, entry.kind is Kind.MISTAKE}
     )
     jobs = [Job(problem, seed, seed in MISTAKE_SEEDS) for seed in SEEDS for problem in problems]
-    return sorted(jobs, key=lambda job: -tried[job.problem, job.mistakes])
+    return sorted(jobs, key=lambda job: -sizes[job.problem, job.mistakes])
 
 
 @contextlib.contextmanager
