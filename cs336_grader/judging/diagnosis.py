@@ -17,9 +17,11 @@ import pytest
 PATIENCE = 3
 # How many mistakes that were diagnosed in other problems are tried together, at most.
 MOST_TOGETHER = 3
+RULED_OUT = "\nWhat else gives the same here would have failed checks that you passed."
 
-# Runs a case with other adapters and shows its comparisons to an observer.
-Observe = Callable[[pytest.Item, Any, Any], None]
+# Runs a case with other adapters, shows its comparisons to an observer if there is one, which then
+# keeps them from failing, and says whether the case passed.
+Observe = Callable[[pytest.Item, Any, Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,12 @@ class Diagnostician:
         self.found: dict[str, list[tuple[Any, ...]]] = {}
         self.in_vain: dict[str, int] = {}
         self.looked_below: set[str] = set()
+        self.passed: dict[tuple[str, object], dict[str, pytest.Item]] = {}
+
+    def note_passed(self, item: pytest.Item, problem: str, check: str) -> None:
+        """Keep the first case of each check that the submission passed, if it compares anything."""
+        if "snapshot" in getattr(item, "fixturenames", ()):
+            self.passed.setdefault((problem, item.parent), {}).setdefault(check, item)
 
     def explain(self, item: pytest.Item, problem: str, comparison: Any) -> Explanation | None:
         """Explain a comparison that the submission failed in a case, or say nothing."""
@@ -109,11 +117,15 @@ class Diagnostician:
                 for mistakes in candidates
                 if (suspect := self.suspect(item, comparison, mistakes)) is not None
             ]
-            told = self.suite.diagnose(comparison, suspects, problem, tried)
+            matching = [match.suspect for match in self.suite.matches(comparison, suspects)]
+            possible = self.possible(item, problem, matching)
+            ruled_out = len(matching) - len(possible)
+            told = self.suite.diagnose(comparison, possible, problem, tried - ruled_out)
             if told is not None:
                 self.remember(problem, told.mistakes)
-                return Explanation(told.text, told.mistakes)
-            if self.suite.matches(comparison, suspects):
+                text = told.text + RULED_OUT if ruled_out else told.text
+                return Explanation(text, told.mistakes)
+            if matching:
                 # It is one of them, if not known which: nothing further is to blame.
                 break
         self.in_vain[problem] = self.in_vain.get(problem, 0) + 1
@@ -147,8 +159,28 @@ class Diagnostician:
     def suspect(self, item: pytest.Item, comparison: Any, mistakes: tuple[Any, ...]) -> Any:
         """What these mistakes give for a comparison, or None if it is right."""
         onlooker = Onlooker(comparison.position, self.suite.fingerprint)
-        self.observe(item, MistakenAdapters(self.known.adapters_with, mistakes), onlooker)
+        self.observe(item, self.with_mistakes(mistakes), onlooker)
         return onlooker.seen and self.suite.Suspect(mistakes, onlooker.seen)
+
+    def possible(self, item: pytest.Item, problem: str, matching: list[Any]) -> list[Any]:
+        """Of several that give the same, those that would have passed what the submission passed.
+
+        All, if none would: the submission does in one place what it does not in another.
+        """
+        passed = self.passed.get((problem, item.parent), {}).values()
+        if len(matching) < 2:
+            return matching
+        return [
+            suspect
+            for suspect in matching
+            if all(
+                self.observe(case, self.with_mistakes(suspect.mistakes), None) for case in passed
+            )
+        ] or matching
+
+    def with_mistakes(self, mistakes: Sequence[Any]) -> MistakenAdapters:
+        """Adapters that hold mistakes."""
+        return MistakenAdapters(self.known.adapters_with, mistakes)
 
     def remember(self, problem: str, ids: Sequence[str]) -> None:
         """Note which mistakes the submission holds: of equals in one problem, one of them."""

@@ -16,7 +16,7 @@ from _pytest.runner import runtestprotocol
 
 from cs336_grader.records import Outcome, Verdict
 
-from .diagnosis import Diagnostician, Scope
+from .diagnosis import Diagnostician, Explanation, Scope
 from .expected import RecordedValues
 from .verdict import CaseResult, case_result, outcome
 
@@ -192,32 +192,39 @@ class Runner:
 
     def explain(self, item: pytest.Item) -> None:
         """Say why the case failed, if it failed on a comparison."""
-        case, scope = self.cases[-1], self.suite.scope
-        if case.comparison is None:
-            return
-        explanation = None
+        case, scope, explanation = self.cases[-1], self.suite.scope, None
         if scope is not None:
             try:
-                self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
-                problem = scope.problems[check_name(item)]
-                explanation = self.diagnostician.explain(item, problem, case.comparison)
+                explanation = self.diagnose(item, scope, case)
             except Exception as error:  # the author's code broke, and the verdict stands
                 explanation = case.unexplained(error)
-        self.cases[-1] = case.explained(explanation)
+        if case.comparison is not None:
+            self.cases[-1] = case.explained(explanation)
 
-    def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> None:
-        """Run a case with other adapters and show its comparisons to an observer of the suite."""
-        self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: observer})
+    def diagnose(self, item: pytest.Item, scope: Scope, case: CaseResult) -> Explanation | None:
+        """What known mistakes say of a case; what passed is remembered for those that fail."""
+        self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
+        check = check_name(item)
+        if case.comparison is not None:
+            return self.diagnostician.explain(item, scope.problems[check], case.comparison)
+        if case.verdict is Verdict.PASSED:
+            self.diagnostician.note_passed(item, scope.problems[check], check)
+        return None
 
-    def run_aside(self, item: pytest.Item, plugins: Mapping[str, object | None]) -> None:
-        """Run a case whose result does not count, with these plugins in the place of others."""
+    def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> bool:
+        """Run a case with other adapters, and show its comparisons to an observer of the suite."""
+        return self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: observer})
+
+    def run_aside(self, item: pytest.Item, plugins: Mapping[str, object | None]) -> bool:
+        """Run a case with these plugins in the place of others, and say whether it passed."""
         manager = item.config.pluginmanager
         before = {name: manager.get_plugin(name) for name in plugins}
         self.judging = False
         put_in_place(manager, plugins)
-        run_alone(item)
+        passed = run_alone(item)
         put_in_place(manager, before)
         self.judging = True
+        return passed
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -229,9 +236,14 @@ class Runner:
         return (yield)
 
 
-def run_alone(item: pytest.Item) -> None:
-    """Run a case and take down what is its own, as if another one of its file came next."""
-    runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+def run_alone(item: pytest.Item) -> bool:
+    """Run a case and take down what is its own, as if another one of its file came next.
+
+    Returns:
+        Whether it passed.
+    """
+    reports = runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+    return all(report.passed for report in reports)
 
 
 def put_in_place(manager: pytest.PytestPluginManager, plugins: Mapping[str, object | None]) -> None:

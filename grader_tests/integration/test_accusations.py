@@ -1,6 +1,7 @@
 """Faults that no known mistake is: they cost points, and nothing else is said to be their cause."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -95,3 +96,23 @@ def test_a_suite_that_breaks_says_with_what() -> None:
 
     with pytest.raises(SuiteError, match=r"cannot be run: INTERNALERROR> ValueError: no room"):
         run_suite(suite_of("test_silu"), With(), RecordedValues(), finished=finished)
+
+
+def clip_what_is_read_twice(parameters: Any, max_l2_norm: float) -> None:
+    """Clip gradients, but none of a generator: it has been read when they are scaled."""
+    norm = math.sqrt(sum(parameter.grad.norm() ** 2 for parameter in parameters))
+    for parameter in parameters:
+        parameter.grad.mul_(min(1.0, max_l2_norm / (norm + 1e-6)))
+
+
+def test_what_passed_tells_mistakes_apart() -> None:
+    """Many mistakes leave gradients as they are, but only one of them those of generators alone."""
+    checks = ("test_gradient_clipping", "test_gradient_clipping_keeps_weights")
+    generator = "test_gradient_clipping_generator"
+    adapters = {"run_gradient_clipping": clip_what_is_read_twice}
+    (alone,) = outcomes_of(generator, **adapters)
+    assert len(alone.mistakes) != 1
+    *passed, found = outcomes_of(*checks, generator, **adapters)
+    assert [outcome.verdict for outcome in passed] == [Verdict.PASSED] * 2
+    assert found.mistakes == ("gradient_clipping/generator_read_twice",)
+    assert "gives the same here would have failed checks that you passed." in found.message
