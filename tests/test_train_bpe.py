@@ -307,10 +307,10 @@ def test_train_bpe_contained_special_token(
     train: Train, snapshot: Snapshot, in_order: bool
 ) -> None:
     """Where one special token begins with another, the longer one is the border."""
-    special_tokens = ("<|end|>", "<|end|>xyz")
-    # Were the shorter one taken, xyz would remain, 3 times.
-    corpus = "ab<|end|>xyz" * 3 + "cd<|end|>cd<|pad|>"
-    given = ("<|pad|>", *(special_tokens if in_order else special_tokens[::-1]))
+    special_tokens = ("<|end|>", "<|pad|>", "<|end|>xyz")
+    # Were the shorter one taken, xyz would remain, 3 times; were it the only one, pad, 4 times.
+    corpus = "ab<|end|>xyz" * 3 + "cd<|end|>cd" + "<|pad|>" * 4
+    given = special_tokens if in_order else special_tokens[::-1]
     snapshot.assert_close(train(corpus, 2, given)[1], pairs("a+b c+d"), "merges")
 
 
