@@ -116,3 +116,14 @@ def test_what_passed_tells_mistakes_apart() -> None:
     assert [outcome.verdict for outcome in passed] == [Verdict.PASSED] * 2
     assert found.mistakes == ("gradient_clipping/generator_read_twice",)
     assert "gives the same here would have failed checks that you passed." in found.message
+
+
+def test_a_message_holds_no_measurement() -> None:
+    """How much was read differs from run to run; a report does not."""
+
+    def read_all(dataset: Any, batch_size: int, context_length: int, device: str) -> Any:
+        dataset.sum()
+        return Parts().run_get_batch(dataset, batch_size, context_length, device)
+
+    (found,) = outcomes_of("test_get_batch_reads_no_more_than_it_needs", run_get_batch=read_all)
+    assert found.message == "For one batch, most of a file of 32 MiB was read."
