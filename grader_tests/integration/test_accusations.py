@@ -126,4 +126,6 @@ def test_a_message_holds_no_measurement() -> None:
         return Parts().run_get_batch(dataset, batch_size, context_length, device)
 
     (found,) = outcomes_of("test_get_batch_reads_no_more_than_it_needs", run_get_batch=read_all)
-    assert found.message == "For one batch, most of a file of 32 MiB was read."
+    # Only pytest itself, where it runs within pytest, adds more.
+    first, *_ = found.message.splitlines()
+    assert first == "For one batch, most of a file of 32 MiB was read."
