@@ -1,0 +1,71 @@
+"""Wherever the grader runs: no attack gains a point, leaves a trace, learns a secret or is heard.
+
+What is measured as open in a place is not attacked there: the report says that it is open.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader_tests.isolation.test_conformance import PLACES, POORER
+from grader_tests.unit.test_repository import ROOT
+
+from .corpus import CORPUS, FAMILIES
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
+CAMPAIGN = [sys.executable, "-m", "grader_tests.attacks.campaign"]
+# How the grader is run: on which machine, and at which level.
+LEVELS: dict[str, tuple[list[str], list[str]]] = {
+    **{
+        place: ([*POORER, *options, "--"] if options else [], [])
+        for place, (options, _) in PLACES.items()
+    },
+    "strict": ([], ["--isolation", "strict"]),
+    "none": ([], ["--isolation", "none"]),
+}
+TIMEOUT_SECONDS = 1800
+FILE = re.compile(r"`([\w./]+\.py)`")
+
+
+def campaign(level: str) -> dict[str, list[str]]:
+    """What was wrong after each attack that was tried at a level."""
+    poorer, options = LEVELS[level]
+    result = subprocess.run(
+        [*poorer, *CAMPAIGN, *options],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    return dict(json.loads(line) for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_attack_gains_anything(level: str) -> None:
+    """Its check fails, others keep their verdicts, reports are valid, and nothing is left."""
+    found = campaign(level)
+    assert {name for name, attack in CORPUS.items() if attack.against == "verdict"} <= set(found)
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+def test_the_table_names_what_there_is() -> None:
+    """Every file that the table of attacks names exists, and every file of attacks is named."""
+    folder = Path(__file__).parent
+    table = (folder / "README.md").read_text(encoding="utf-8")
+    named = {name for row in table.splitlines() if row[:1] == "|" for name in FILE.findall(row)}
+    assert {name for name in named if not (folder / name).is_file()} == set()
+    families = {f"{family.__name__.rpartition('.')[2]}.py" for family in FAMILIES}
+    assert families | {"tampering.py", "ready_made.py"} <= named
+
+
+def test_each_attack_has_a_name_of_its_own() -> None:
+    """None is lost where families are put together."""
+    assert len(CORPUS) == sum(len(family.ATTACKS) for family in FAMILIES)
