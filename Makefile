@@ -6,7 +6,7 @@ SUBMISSION ?= examples/half_right
 ARGS       ?=
 
 .DEFAULT_GOAL := help
-.PHONY: test test-grader grade audit snapshots schema lint types layers help
+.PHONY: test test-grader grade audit snapshots fingerprints schema lint types layers help
 
 test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
 	$(UV) run pytest $(ARGS)
@@ -22,6 +22,9 @@ audit: $(UV) ## Try the checks on all that is known right and wrong; write docs/
 
 snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare with them
 	$(UV) run pytest --update-snapshots; $(UV) run pytest
+
+fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (some files: ARGS="test_loss")
+	$(UV) run python -m cs336_grader.judging.fingerprints . $(ARGS)
 
 schema: $(UV) ## Write docs/*.schema.json again, from the records
 	$(UV) run python -m cs336_grader.reports.schema > docs/report.schema.json
