@@ -100,6 +100,7 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
         twins += shared(evidence.alike)
         faults += [*wrong_with(evidence), *survivors(judged)]
         faults += [fault for each in margin for fault in margins.faults(each)]
+        faults += margins.outdated(margin, own, listing.narrow)
     return Audit(
         SCHEMA_VERSION,
         assignment.rubric.title,

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from cs336_grader.rubric import Check
+
 from .records import ComparisonResult, Fault, MistakeResult, Trial
 
 FACTOR = 10.0
@@ -132,3 +134,16 @@ def faults(comparison: ComparisonResult) -> Iterator[Fault]:
             comparison.problem,
             "its margins are wide: delete its reason for a narrow one",
         )
+
+
+def outdated(
+    comparisons: Iterable[ComparisonResult], checks: Iterable[Check], narrow: Iterable[str]
+) -> Iterator[Fault]:
+    """Reasons for comparisons that these checks do not make."""
+    problems = {check.name: check.problem for check in checks}
+    known = {each.id for each in comparisons}
+    for comparison in narrow:
+        check = comparison.partition("[")[0].partition(" ")[0]
+        if check in problems and comparison not in known:
+            message = "is no comparison: delete its reason for a narrow margin"
+            yield Fault(comparison, problems[check], message)

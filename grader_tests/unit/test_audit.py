@@ -190,6 +190,10 @@ def test_a_narrow_margin_with_a_reason(assignment: Assignment) -> None:
     assert told(audited(assignment, trials(0, SOUND), listing=listing)) == [
         "test_b its margins are wide: delete its reason for a narrow one"
     ]
+    renamed = Listing(LISTING.entries, {"test_b[2] output": "half precision"})
+    assert told(audited(assignment, trials(0, SOUND), listing=renamed)) == [
+        "test_b[2] output is no comparison: delete its reason for a narrow margin"
+    ]
 
 
 def test_what_is_printed(assignment: Assignment) -> None:
