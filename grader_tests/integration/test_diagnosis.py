@@ -1,0 +1,146 @@
+"""Mistakes are named at a fresh seed and by the saved fingerprints; what is right never is."""
+
+import gc
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from correct_variants import VARIANTS, Variant
+from correct_variants import adapters_with as adapters_of
+from cs336_grader.judging.diagnosis import MistakenAdapters, Scope
+from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.fingerprints import fingerprints, sentences
+from cs336_grader.judging.suite import Suite, run_suite
+from cs336_grader.records import Outcome, Tier
+from grader_tests.confusion import ASSIGNMENT, FINGERPRINTS, confusion
+from grader_tests.unit.test_repository import ROOT
+from known_mistakes import MISTAKES, adapters_with
+from tests.fingerprints import FingerprintFile
+
+BY_ID = {mistake.id: mistake for mistake in MISTAKES}
+SCOPE = Scope(
+    "known_mistakes",
+    {check.name: check.problem for check in ASSIGNMENT.checks.values()},
+    {name: ASSIGNMENT.rubric.below(name) for name in ASSIGNMENT.rubric.problems},
+)
+QUICK = ("linear", "embedding", "rope", "cross_entropy", "learning_rate_schedule", "rmsnorm")
+TOGETHER = [
+    ("rope/half_split_pairs", "gradient_clipping/each_by_itself"),
+    ("rope/other_direction", "transformer_block/norms_swapped"),
+    ("linear/bias", "cross_entropy/epsilon_in_logarithm"),
+    ("rmsnorm/layer_norm", "learning_rate_schedule/warmup_one_ahead"),
+    ("embedding/scaled_by_root_of_width", "transformer_lm/no_final_norm"),
+    ("positionwise_feedforward/gelu", "transformer_block/no_first_norm"),
+    ("rmsnorm/epsilon_ignored", "rope/half_the_exponent", "cross_entropy/base_two"),
+    ("positionwise_feedforward/relu", "rmsnorm/sum_of_squares", "transformer_block/post_norm"),
+    ("scaled_dot_product_attention/no_scale", "rope/pairs_left_apart", "adamw/no_decay"),
+    ("softmax/clamped", "multihead_self_attention/heads_interleaved", "rope/half_split_pairs"),
+]
+# One check of each file is enough to see that the fingerprints are those of these mistakes.
+SAMPLED = {
+    "tests/test_model.py": "test_rmsnorm",
+    "tests/test_model_rope.py": "test_rope_positions",
+    "tests/test_model_attention.py": "test_attention",
+    "tests/test_model_multihead.py": "test_multihead_attention_with_rope",
+    "tests/test_model_transformer.py": "test_transformer_block",
+    "tests/test_loss.py": "test_cross_entropy",
+    "tests/test_optimizer.py": "test_adamw",
+    "tests/test_optimizer_clipping.py": "test_gradient_clipping",
+    "tests/test_optimizer_schedule.py": "test_learning_rate_schedule",
+    "tests/test_tokenizer.py": "test_encode_merge_order",
+    "tests/test_train_bpe.py": "test_train_bpe_ties",
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def old_objects_left_alone() -> Iterator[None]:
+    """Spare the hundreds of runs a look at all that was there before, at the end of each."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def judged(source: object, *problems: str, seed: int) -> list[Outcome]:
+    """What the grader says of all checks of some problems."""
+    checks = {
+        check.name: check.file for check in ASSIGNMENT.checks.values() if check.problem in problems
+    }
+    return run_suite(Suite(ROOT, seed, checks, SCOPE), source, RecordedValues())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
+def test_mistakes_together_are_each_named(names: tuple[str, ...]) -> None:
+    """Each in a component of its own, at a fresh seed."""
+    made = [BY_ID[name] for name in names]
+    source = MistakenAdapters(adapters_with, made)
+    outcomes = judged(source, *(mistake.problem for mistake in made), seed=7)
+    told = {name for outcome in outcomes for name in outcome.mistakes}
+    assert told >= set(names)
+
+
+def test_a_wrong_part_explains_what_is_built_on_it() -> None:
+    """The block is called right, in words that show no expected number."""
+    source = MistakenAdapters(adapters_with, [BY_ID["rope/half_split_pairs"]])
+    outcomes = judged(source, "rope", "transformer_block", seed=3)
+    block = next(o for o in outcomes if o.check == "test_transformer_block")
+    assert block.mistakes == ("rope/half_split_pairs",)
+    assert block.message.startswith(
+        "Your transformer block is right, given your rope: its output is what you get when feature"
+        " i is paired with feature i + d/2.\n"
+    )
+    assert "expected " not in block.message
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_mistakes_are_named(seed: int) -> None:
+    """At least 95 in 100; ``python -m grader_tests.confusion`` counts all problems."""
+    rows = {name: row for problem in QUICK for name, row in confusion(problem, seed).items()}
+    compared = {name: row for name, row in rows.items() if row.compared}
+    silent = [name for name, row in compared.items() if not row.named]
+    assert len(silent) <= 0.05 * len(compared), silent
+    assert [name for name, row in compared.items() if row.misnamed] == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
+def test_no_right_variant_is_accused(variant: Variant) -> None:
+    """Not in a check without points either, which it may fail."""
+    source = MistakenAdapters(adapters_of, [variant])
+    for outcome in judged(source, variant.problem, seed=7):
+        assert outcome.mistakes == (), outcome.message
+
+
+def test_the_sentences_are_current() -> None:
+    """What students are told is what the catalogue says; otherwise: make fingerprints."""
+    catalogue = json.loads(sentences(__import__("known_mistakes")))
+    assert json.loads((FINGERPRINTS / "mistakes.json").read_text(encoding="utf-8")) == catalogue
+
+
+# The command that saves them does not take warnings for errors.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("file", SAMPLED)
+def test_the_fingerprints_are_current(file: str) -> None:
+    """A check's mistakes give what was saved; otherwise: make fingerprints."""
+    check = ASSIGNMENT.checks[SAMPLED[file]]
+    assert check.tier is not Tier.ADVICE
+    made = fingerprints(ROOT, file, [check.name])
+    module = file.removeprefix("tests/").removesuffix(".py")
+    saved = FingerprintFile.read(FINGERPRINTS / f"{module}.npz")
+    assert made.groups, "The check compares nothing."
+    for key, groups in made.groups.items():
+        for new, old in zip(groups, saved.groups[key], strict=True):
+            assert new.mistakes.tolist() == old.mistakes.tolist()
+            if new.alike.shape is None:
+                assert np.array_equal(new.rows, old.rows)
+            elif np.array_equal(new.alike.places, old.alike.places):
+                # Elsewhere, rounding has led to other elements.
+                new_numbers, old_numbers = (
+                    rows.astype(np.float64) for rows in (new.rows, old.rows)
+                )
+                np.testing.assert_allclose(new_numbers, old_numbers, rtol=1e-3, atol=1e-3)
+
+
+def test_fingerprints_take_little_room() -> None:
+    """A student downloads them."""
+    assert sum(path.stat().st_size for path in FINGERPRINTS.iterdir()) < 3_000_000
