@@ -247,6 +247,9 @@ class WarmWorker:
     def sweep(self, keep: Worker | None = None) -> None:
         """Kill every descendant but the one to keep, until none is left."""
         while victims := self.descendants(keep):
+            if keep is not None:
+                # One of them may have set it going again: it must not make new ones.
+                keep.pause()
             for process in victims:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()

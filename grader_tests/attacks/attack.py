@@ -55,7 +55,8 @@ class Attack:
     Attributes:
         text: of its adapters; ``attack`` is called in one case of one check.
         against: what must have been measured as closed for it to be tried: one of the report's
-            resources, or "verdict", which nothing has to be closed for.
+            resources, "shared memory" that has a name, or "verdict", which nothing has to be
+            closed for.
         ruins: whether it may cost all of its own checks: it harms what they all begin with.
         files: what else the submission holds.
     """

@@ -24,6 +24,7 @@ from cs336_grader.reports import terminal
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.running.measuring import canaries
 from cs336_grader.worker.isolation.attempts import Canaries
+from cs336_grader.worker.isolation.door import USER, VIEW
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.test_rubric import TINY
 
@@ -131,8 +132,12 @@ class Battlefield:
         """What is measured as closed at a level, and the verdict, which always is."""
         if isolation == "none":
             return {"verdict"}
-        measured = pipeline.examine("").isolation
-        return {barrier.resource for barrier in measured.barriers if barrier.closed} | {"verdict"}
+        found = pipeline.examine("")
+        closed = {barrier.resource for barrier in found.isolation.barriers if barrier.closed}
+        if not (found.missing[VIEW] and found.missing[USER]):
+            # Else nobody can tell whose it is: see docs/trust.md.
+            closed.add("shared memory")
+        return {*closed, "verdict"}
 
     def told(self) -> dict[str, object]:
         """What a submission is told of all this."""

@@ -57,11 +57,12 @@ def test_no_attack_gains_anything(level: str) -> None:
 
 
 def test_the_table_names_what_there_is() -> None:
-    """Every file that the table of attacks names exists, and every file of attacks is named."""
+    """Every file that it names exists, every file of attacks is named, and the count is right."""
     folder = Path(__file__).parent
     table = (folder / "README.md").read_text(encoding="utf-8")
     named = {name for row in table.splitlines() if row[:1] == "|" for name in FILE.findall(row)}
     assert {name for name in named if not (folder / name).is_file()} == set()
+    assert f"There are {len(CORPUS)} attacks in the corpus." in table
     families = {f"{family.__name__.rpartition('.')[2]}.py" for family in FAMILIES}
     assert families | {"tampering.py", "ready_made.py"} <= named
 

@@ -153,22 +153,30 @@ def attack(values):
         os.chdir("deeper-and-deeper")
     return [0.0]
 """),
-    "pipes, sockets, holes and shared memory are left": Attack("""
-import mmap, multiprocessing.shared_memory, socket
+    "pipes, sockets and holes are left": Attack("""
+import socket
 
 def attack(values):
     os.mkfifo("pipe")
     socket.socket(socket.AF_UNIX).bind("socket")
     with open("hole", "wb") as file:
         file.truncate(2**28)
+    return [0.0]
+"""),
+    "memory that is shared by name is left": Attack(
+        """
+from multiprocessing.shared_memory import SharedMemory
+
+def attack(values):
     try:
         open("/dev/shm/canary-left", "w").write("left")
-        multiprocessing.shared_memory.SharedMemory("canary-shared", create=True, size=2**20)
-        multiprocessing.get_context("fork").Semaphore(1)
+        SharedMemory("canary-shared", create=True, size=2**20)
     except OSError:
         pass
     return [0.0]
-"""),
+""",
+        against="shared memory",
+    ),
     "all files that it may have are made, then another check needs some": Attack("""
 def attack(values):
     for number in range(10**5):
