@@ -1,11 +1,12 @@
 """Saves in short what each known mistake gives in each comparison at seed 0.
 
-    python -m cs336_grader.judging.fingerprints [ASSIGNMENT] [FILE …]
+    python -m cs336_grader.judging.fingerprints ASSIGNMENT [FILE …]
 
 A student's run, which has no known mistake at hand, then names them by ``tests/_fingerprints``.
 Files of checks may be named, as in ``test_model_rope``; all are written otherwise.
 """
 
+import argparse
 import importlib
 import json
 import sys
@@ -172,15 +173,18 @@ def sentences(known: Any) -> str:
 
 def main() -> None:
     """Write all fingerprints of an assignment, or those of some of its files."""
-    folder, *files = sys.argv[1:] or ["."]
-    assignment = load_assignment(Path(folder))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("assignment", type=Path)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="all of them by default")
+    options = parser.parse_args()
+    assignment = load_assignment(options.assignment)
     target = assignment.folder / FOLDER
     target.mkdir(exist_ok=True)
     (target / "mistakes.json").write_text(sentences(catalogue(assignment)), encoding="utf-8")
     chosen = sorted(
         file
         for file in {check.file for check in assignment.checks.values()}
-        if not files or Path(file).stem in files
+        if not options.files or Path(file).stem in options.files
     )
     with ProcessPoolExecutor() as pool:
         for path in pool.map(write, [assignment.folder] * len(chosen), chosen):
