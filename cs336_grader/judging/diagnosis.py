@@ -20,8 +20,8 @@ MOST_TOGETHER = 3
 RULED_OUT = "\nWhat else gives the same here would have failed checks that you passed."
 
 # Runs a case with other adapters, shows its comparisons to an observer if there is one, which then
-# keeps them from failing, and says whether the case passed.
-Observe = Callable[[pytest.Item, Any, Any], bool]
+# keeps them from failing, and says why the case did not pass.
+Observe = Callable[[pytest.Item, Any, Any], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,28 @@ class Diagnostician:
         self.in_vain[problem] = self.in_vain.get(problem, 0) + 1
         return None
 
+    def explain_message(self, item: pytest.Item, problem: str, message: str) -> Explanation | None:
+        """Explain what a check found without a comparison, by mistakes that are found already."""
+        own = [[(mistake,) for mistake in self.found_in(problem)]]
+        for mistakes in itertools.chain(*self.found_below(problem), *own):
+            if self.observe(item, self.with_mistakes(mistakes), None) == message:
+                clauses = ", and ".join(mistake.wrong for mistake in mistakes)
+                return Explanation(
+                    f"The same comes of what was found before: {clauses}.",
+                    tuple(mistake.id for mistake in mistakes),
+                )
+        return None
+
+    def found_in(self, problem: str) -> list[Any]:
+        """One of each set of equal mistakes that are found in a problem."""
+        return [mistakes[0] for mistakes in self.found.get(problem, [])]
+
+    def found_below(self, problem: str) -> Iterator[list[tuple[Any, ...]]]:
+        """The mistakes found in what a problem is built on: each alone, each two, and so on."""
+        given = [m for below in self.scope.built_on.get(problem, ()) for m in self.found_in(below)]
+        for count in range(1, min(len(given), MOST_TOGETHER) + 1):
+            yield list(itertools.combinations(given, count))
+
     def stages(self, problem: str, below: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """What is tried, each stage only where the one before explained nothing.
 
@@ -138,9 +160,8 @@ class Diagnostician:
         and those found in the problem itself. Then the problem's own mistakes, alone and together
         with the former; and once for each problem, all those it is built on.
         """
-        given = [mistakes[0] for other in below for mistakes in self.found.get(other, [])]
-        for count in range(1, min(len(given), MOST_TOGETHER) + 1):
-            yield list(itertools.combinations(given, count))
+        yield from self.found_below(problem)
+        given = [mistake for other in below for mistake in self.found_in(other)]
         together = [(), tuple(given)] if given else [()]
         yield [
             (own, *others)
@@ -173,7 +194,7 @@ class Diagnostician:
         return [
             suspect
             for suspect in matching
-            if all(
+            if not any(
                 self.observe(case, self.with_mistakes(suspect.mistakes), None) for case in passed
             )
         ] or matching

@@ -145,6 +145,7 @@ class Runner:
         self.diagnostician: Diagnostician | None = None
         self.begun = 0.0
         self.judging = True
+        self.wrong_aside = ""
         self.stopped = False
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -191,59 +192,60 @@ class Runner:
         self.expected.recorded.add(item.nodeid)
 
     def explain(self, item: pytest.Item) -> None:
-        """Say why the case failed, if it failed on a comparison."""
+        """Say why the case failed, where that is known."""
         case, scope, explanation = self.cases[-1], self.suite.scope, None
         if scope is not None:
             try:
                 explanation = self.diagnose(item, scope, case)
             except Exception as error:  # the author's code broke, and the verdict stands
                 explanation = case.unexplained(error)
-        if case.comparison is not None:
-            self.cases[-1] = case.explained(explanation)
+        self.cases[-1] = case.explained(explanation)
 
     def diagnose(self, item: pytest.Item, scope: Scope, case: CaseResult) -> Explanation | None:
         """What known mistakes say of a case; what passed is remembered for those that fail."""
         self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
         check = check_name(item)
+        problem = scope.problems[check]
         if case.comparison is not None:
-            return self.diagnostician.explain(item, scope.problems[check], case.comparison)
+            return self.diagnostician.explain(item, problem, case.comparison)
+        if case.asserted:
+            return self.diagnostician.explain_message(item, problem, case.message)
         if case.verdict is Verdict.PASSED:
-            self.diagnostician.note_passed(item, scope.problems[check], check)
+            self.diagnostician.note_passed(item, problem, check)
         return None
 
-    def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> bool:
+    def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> str:
         """Run a case with other adapters, and show its comparisons to an observer of the suite."""
         return self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: observer})
 
-    def run_aside(self, item: pytest.Item, plugins: Mapping[str, object | None]) -> bool:
-        """Run a case with these plugins in the place of others, and say whether it passed."""
+    def run_aside(self, item: pytest.Item, plugins: Mapping[str, object | None]) -> str:
+        """Run a case with these plugins in the place of others, and say why it did not pass."""
         manager = item.config.pluginmanager
         before = {name: manager.get_plugin(name) for name in plugins}
-        self.judging = False
+        self.judging, self.wrong_aside = False, ""
         put_in_place(manager, plugins)
-        passed = run_alone(item)
+        run_alone(item)
         put_in_place(manager, before)
         self.judging = True
-        return passed
+        return self.wrong_aside
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, object, object]:
         """Note the first thing that went wrong in a case."""
-        if self.judging and call.excinfo is not None and self.cases[-1].verdict is Verdict.PASSED:
-            self.cases[-1] = case_result(item.name, call.excinfo.value)
+        if call.excinfo is not None:
+            result = case_result(item.name, call.excinfo.value)
+            if not self.judging:
+                self.wrong_aside = self.wrong_aside or result.message
+            elif self.cases[-1].verdict is Verdict.PASSED:
+                self.cases[-1] = result
         return (yield)
 
 
-def run_alone(item: pytest.Item) -> bool:
-    """Run a case and take down what is its own, as if another one of its file came next.
-
-    Returns:
-        Whether it passed.
-    """
-    reports = runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
-    return all(report.passed for report in reports)
+def run_alone(item: pytest.Item) -> None:
+    """Run a case and take down what is its own, as if another one of its file came next."""
+    runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
 
 
 def put_in_place(manager: pytest.PytestPluginManager, plugins: Mapping[str, object | None]) -> None:

@@ -23,6 +23,7 @@ class CaseResult:
         message: the facts; empty where it passed.
         picture: of a comparison of numbers that failed.
         comparison: the suite's record of the comparison that failed, if it was one.
+        asserted: whether the check itself found it wrong, and nothing was raised.
         observation: what the suite says of it where nothing explains it.
         mistakes: the ids of the known mistakes that each explain it.
     """
@@ -32,6 +33,7 @@ class CaseResult:
     message: str
     picture: Picture | None = None
     comparison: Any = None
+    asserted: bool = False
     observation: str = ""
     mistakes: tuple[str, ...] = ()
 
@@ -68,6 +70,7 @@ def case_result(name: str, error: BaseException) -> CaseResult:
         facts(error),
         picture_of(error),
         getattr(error, "comparison", None),
+        isinstance(error, AssertionError),
         getattr(error, "observation", ""),
     )
 

@@ -129,3 +129,21 @@ def test_a_message_holds_no_measurement() -> None:
     # Only pytest itself, where it runs within pytest, adds more.
     first, *_ = found.message.splitlines()
     assert first == "For one batch, most of a file of 32 MiB was read."
+
+
+def test_what_is_found_without_a_comparison() -> None:
+    """It is explained by a mistake found below that gives the same, and by no other."""
+    wrong_rope = next(known for known in MISTAKES if known.id == "rope/ignored_positions")
+    *_, found = outcomes_of(
+        "test_rope_positions", "test_multihead_attention_distance", **wrong_rope.replaces
+    )
+    assert found.mistakes == ("rope/ignored_positions",)
+    assert found.message.startswith("The same comes of what was found before: the given positions")
+    *_, crash = outcomes_of(
+        "test_rope_positions",
+        "test_multihead_attention_distance",
+        **wrong_rope.replaces,
+        run_multihead_self_attention_with_rope=lambda *_: None,
+    )
+    assert crash.verdict is Verdict.FAILED
+    assert crash.mistakes == ()
