@@ -102,7 +102,7 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     """The outcome of a check: it passed if all its cases did, and failed if one did."""
     failed = [case for case in cases if case.verdict is Verdict.FAILED]
     unjudged = [case for case in cases if case.verdict is Verdict.NOT_JUDGED]
-    shown = next(iter(best_explained(failed) or failed or unjudged), None)
+    shown = next(iter(by_explanation(failed) or unjudged), None)
     if shown is None:
         return Outcome(check, Verdict.PASSED, "", seconds)
     message = shown.message[:MAX_TEXT]
@@ -114,6 +114,16 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     return Outcome(check, shown.verdict, message, seconds, shown.picture, mistakes)
 
 
-def best_explained(cases: Sequence[CaseResult]) -> list[CaseResult]:
-    """The cases that known mistakes explain, those first where the fewest do."""
-    return sorted((case for case in cases if case.mistakes), key=lambda case: len(case.mistakes))
+def by_explanation(failed: Sequence[CaseResult]) -> list[CaseResult]:
+    """Failed cases in the order in which they tell most of what is wrong.
+
+    A mistake that explains less than half of them is hardly the one that was made: such cases come
+    last. Those come first that the fewest mistakes explain.
+    """
+
+    def rank(case: CaseResult) -> tuple[bool, bool, int]:
+        alike = sum(not set(case.mistakes).isdisjoint(other.mistakes) for other in failed)
+        doubtful = bool(case.mistakes) and 2 * alike < len(failed)
+        return doubtful, not case.mistakes, len(case.mistakes)
+
+    return sorted(failed, key=rank)

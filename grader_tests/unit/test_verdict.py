@@ -16,6 +16,13 @@ def test_the_most_telling_case_is_shown() -> None:
     assert outcome("test_x", cases[:1], 0.1).message == "Case [a] (1 of 1 cases): facts of a"
 
 
+def test_an_explanation_of_few_cases_is_not_shown() -> None:
+    """What explains less than half of the failed cases is doubtful."""
+    others = [failed("b"), failed("c"), failed("d", "two")]
+    assert "facts of b" in outcome("test_x", [failed("a", "one"), *others], 0.1).message
+    assert "facts of a" in outcome("test_x", [failed("a", "one"), others[0]], 0.1).message
+
+
 def test_only_what_explains_every_failed_case_is_a_mistake_of_the_check() -> None:
     """A mistake that one case rules out is not the check's."""
     both = [failed("a", "one", "two"), failed("b", "two", "three")]
