@@ -145,7 +145,7 @@ class Diagnostician:
 
     def found_in(self, problem: str) -> list[Any]:
         """One of each set of equal mistakes that are found in a problem."""
-        return [mistakes[0] for mistakes in self.found.get(problem, [])]
+        return list({equals[0].id: equals[0] for equals in self.found.get(problem, [])}.values())
 
     def found_below(self, problem: str) -> Iterator[list[tuple[Any, ...]]]:
         """The mistakes found in what a problem is built on: each alone, each two, and so on."""
@@ -163,12 +163,8 @@ class Diagnostician:
         yield from self.found_below(problem)
         given = [mistake for other in below for mistake in self.found_in(other)]
         together = [(), tuple(given)] if given else [()]
-        yield [
-            (own, *others)
-            for equals in self.found.get(problem, [])
-            for own in equals
-            for others in together
-        ]
+        found = {own.id: own for equals in self.found.get(problem, []) for own in equals}
+        yield [(own, *others) for own in found.values() for others in together]
         if self.in_vain.get(problem, 0) >= PATIENCE:
             return
         own = [known for known in self.known.MISTAKES if known.problem == problem]

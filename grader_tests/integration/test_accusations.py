@@ -147,3 +147,12 @@ def test_what_is_found_without_a_comparison() -> None:
     )
     assert crash.verdict is Verdict.FAILED
     assert crash.mistakes == ()
+
+
+def test_a_mistake_is_told_once() -> None:
+    """Also where it was found twice, once with another that gives the same."""
+    hard_coded = next(m for m in MISTAKES if m.id == "train_bpe/end_of_text_hard_coded")
+    checks = ("special_tokens", "no_special_tokens", "contained_special_token")
+    *_, found = outcomes_of(*(f"test_train_bpe_{name}" for name in checks), **hard_coded.replaces)
+    assert found.mistakes == (hard_coded.id,)
+    assert found.message.count(hard_coded.wrong) == 1
