@@ -50,6 +50,10 @@ class Evidence:
                 self.trials[trial.implementation][each.job.seed].append(trial)
             if each.job.mistakes:
                 self.alike.append(each.alike)
+        for by_seed in self.trials.values():
+            first, *others = sorted(by_seed)
+            for seed in others:
+                by_seed[seed] += (trial for trial in by_seed[first] if not trial.drawn)
 
     def of(self, *kinds: Kind) -> list[Entry]:
         """The implementations of some kinds."""

@@ -52,11 +52,13 @@ class Job:
 
     Attributes:
         mistakes: whether the mistakes are tried too, or only what is right.
+        drawn_only: whether to leave out what is the same at every seed.
     """
 
     problem: str
     seed: int
     mistakes: bool
+    drawn_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,14 @@ class Trial:
         failure: what was raised, but for comparisons that do not hold.
         distances: how far each comparison is from what is right, as a multiple of what is allowed;
             infinite where no tolerance would do.
+        drawn: whether its inputs derive from the seed; if not, it is the same at every seed.
     """
 
     implementation: str
     check: str
     failure: str | None
     distances: Mapping[str, float]
+    drawn: bool = True
 
     @property
     def failed(self) -> bool:

@@ -34,6 +34,8 @@ from .records import Job, Kind, Trial, Trials
 MAX_FAILURE = 300
 # The name that the suite gives to a comparison where a check makes only one.
 ONLY = "output"
+# The suite's one source of what derives from the seed.
+DRAWING_FIXTURE = "draw"
 
 
 class Comparison(Protocol):
@@ -108,17 +110,30 @@ class Watcher(Runner):
     """The pytest plugin that runs each case with all implementations."""
 
     def __init__(
-        self, suite: Suite, implementations: tuple[Implementation, ...], seconds: float
+        self,
+        suite: Suite,
+        implementations: tuple[Implementation, ...],
+        seconds: float,
+        *,
+        drawn_only: bool,
     ) -> None:
         last = next(known for known in implementations if known.adapters is not None)
         super().__init__(suite, last, RecordedValues(), lambda _: None, lambda _: None)
         self.implementations = implementations
         self.seconds = seconds
+        self.drawn_only = drawn_only
         self.sight = Sight(last)
         self.trials: list[Trial] = []
         # Mistakes that look the same in all cases so far.
         mistakes = [known.entry.id for known in implementations if known.entry.kind is Kind.MISTAKE]
         self.groups: list[list[str]] = [mistakes]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep what is to be run."""
+        super().pytest_collection_modifyitems(items)
+        if self.drawn_only:
+            items[:] = filter(drawn, items)
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Watch a case with all implementations, and then go on to the next as any run does."""
@@ -172,7 +187,7 @@ def tried(
     Raises:
         SuiteError: the suite cannot be run.
     """
-    watcher = Watcher(suite, implementations, seconds)
+    watcher = Watcher(suite, implementations, seconds, drawn_only=job.drawn_only)
     run(suite, watcher)
     return Trials(
         job,
@@ -189,7 +204,13 @@ def trial(item: pytest.Item, sight: Sight) -> Trial:
         check=check_name(item),
         failure=sight.failure,
         distances={names[name]: distance for name, distance in sight.distances.items()},
+        drawn=drawn(item),
     )
+
+
+def drawn(item: pytest.Item) -> bool:
+    """Whether a case's inputs derive from the seed: all that do come from one fixture."""
+    return DRAWING_FIXTURE in getattr(item, "fixturenames", ())
 
 
 def divided(group: list[str], seen: dict[str, Sight]) -> Iterator[list[str]]:

@@ -40,7 +40,11 @@ def planned(problems: Sequence[str], listing: Listing) -> list[Job]:
         for entry in listing.entries
         for mistaken in {True, entry.kind is Kind.MISTAKE}
     )
-    jobs = [Job(problem, seed, seed in MISTAKE_SEEDS) for seed in SEEDS for problem in problems]
+    jobs = [
+        Job(problem, seed, mistakes=seed in MISTAKE_SEEDS, drawn_only=seed != SEEDS[0])
+        for seed in SEEDS
+        for problem in problems
+    ]
     return sorted(jobs, key=lambda job: -sizes[job.problem, job.mistakes])
 
 

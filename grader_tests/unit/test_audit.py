@@ -1,6 +1,7 @@
 """What an audit makes of trials, on made-up ones: survivors, idle checks, twins, margins."""
 
 import json
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -173,6 +174,20 @@ def test_what_checks_are_good_for(assignment: Assignment) -> None:
     assert [check.name for check in terminal.idle(found)] == ["test_b"]
 
 
+def test_what_draws_nothing_counts_at_every_seed(assignment: Assignment) -> None:
+    """What is the same at every seed is run at the first, and fails at the others as well."""
+    first = trials(0, SOUND)
+    fixed = tuple(replace(each, drawn=each.check != "test_b") for each in first.trials)
+    drawn = tuple(each for each in fixed if each.drawn)
+    found = audited(
+        assignment,
+        replace(first, trials=fixed),
+        replace(first, job=Job("one", 1, mistakes=True), trials=drawn),
+    )
+    assert told(found) == []
+    assert found.mistakes == audited(assignment, first, trials(1, SOUND)).mistakes
+
+
 def test_twins_are_alike_at_every_seed(assignment: Assignment) -> None:
     """Mistakes that one seed tells apart are no twins."""
     pair = ("one/wrong", "one/bad")
@@ -228,6 +243,7 @@ def test_the_long_jobs_come_first() -> None:
     jobs = workers.planned(["one"], LISTING)
     assert [job.mistakes for job in jobs] == [True] * 2 + [False] * 8
     assert [job.seed for job in jobs] == list(range(10))
+    assert [job.drawn_only for job in jobs] == [False] + [True] * 9
 
 
 def test_the_page_stands_alone(assignment: Assignment) -> None:
