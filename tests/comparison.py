@@ -13,6 +13,8 @@ import torch
 
 # Of a comparison that failed, this many places are shown.
 SHOWN = 5
+# No check compares as many numbers; what is larger would take gigabytes to compare.
+MOST_ELEMENTS = 2**24
 # Around the first difference of two sequences, this many items are shown on either side.
 CONTEXT = 4
 
@@ -56,6 +58,8 @@ class Comparison:
 
     def facts(self, *, reveal: bool) -> str | None:
         """What differs from the first expected value, or None if one of them matches."""
+        if self.is_oversized():
+            return f"More than {MOST_ELEMENTS:,} numbers are far too many; none was compared."
         found = [
             difference(
                 self.actual, value, self.tolerance, same_dtype=self.same_dtype, reveal=reveal
@@ -64,8 +68,15 @@ class Comparison:
         ]
         return None if None in found else found[0]
 
+    def is_oversized(self) -> bool:
+        """Whether there is too much of it to be looked at closely."""
+        array = as_array(self.actual)
+        return array is not None and array.size > MOST_ELEMENTS
+
     def distance(self) -> float:
         """How far it is from the nearest expected value, as a multiple of what is allowed."""
+        if self.is_oversized():
+            return np.inf
         return min(
             distance(self.actual, value, self.tolerance, same_dtype=self.same_dtype)
             for value in self.expected

@@ -209,6 +209,8 @@ class Snapshot:
         if facts is None:
             return
         where = "" if name == "output" else f"{name}: "
+        if comparison.is_oversized():
+            raise CheckFailedError(where + facts, self.requirement)
         picture = error_picture(actual, expected[0], tolerance)
         raise CheckFailedError(
             where + facts, self.requirement, comparison, picture, self.explain(comparison)

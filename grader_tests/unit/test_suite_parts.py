@@ -95,3 +95,14 @@ def test_a_file_that_another_process_lets_go_is_no_growth(tmp_path: Path) -> Non
             other.wait()
         watched.kill()
     assert growth.bytes < MEBIBYTE
+
+
+@pytest.mark.parametrize("expected", [torch.zeros(2), [0, 0], torch.zeros(1).expand(2**24 + 1)])
+def test_what_is_far_too_large_is_not_looked_at_closely(expected: object) -> None:
+    """Comparing, drawing and explaining would take gigabytes in the process that judges."""
+    actual = torch.zeros(1).expand(2**24 + 1)
+    comparison = Comparison("check", "output", actual, (expected,), Tolerance(0.0, 0.0))
+    assert comparison.is_oversized()
+    facts = comparison.facts(reveal=False)
+    assert facts is not None
+    assert "far too many" in facts
