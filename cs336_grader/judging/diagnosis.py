@@ -132,13 +132,15 @@ class Diagnostician:
         return None
 
     def explain_message(self, item: pytest.Item, problem: str, message: str) -> Explanation | None:
-        """Explain what a check found without a comparison, by mistakes that are found already."""
-        own = [[(mistake,) for mistake in self.found_in(problem)]]
-        for mistakes in itertools.chain(*self.found_below(problem), *own):
+        """Explain what a check found without a comparison, by mistakes found in parts below.
+
+        A message says too little to accuse the problem itself.
+        """
+        for mistakes in itertools.chain(*self.found_below(problem)):
             if self.observe(item, self.with_mistakes(mistakes), None) == message:
                 clauses = ", and ".join(mistake.wrong for mistake in mistakes)
                 return Explanation(
-                    f"The same comes of what was found before: {clauses}.",
+                    f"This comes of what was found in another problem: {clauses}.",
                     tuple(mistake.id for mistake in mistakes),
                 )
         return None

@@ -138,7 +138,7 @@ def test_what_is_found_without_a_comparison() -> None:
         "test_rope_positions", "test_multihead_attention_distance", **wrong_rope.replaces
     )
     assert found.mistakes == ("rope/ignored_positions",)
-    assert found.message.startswith("The same comes of what was found before: the given positions")
+    assert found.message.startswith("This comes of what was found in another problem: the given")
     *_, crash = outcomes_of(
         "test_rope_positions",
         "test_multihead_attention_distance",
@@ -147,6 +147,16 @@ def test_what_is_found_without_a_comparison() -> None:
     )
     assert crash.verdict is Verdict.FAILED
     assert crash.mistakes == ()
+
+
+def test_a_message_accuses_nothing_of_the_problem_itself() -> None:
+    """The trainer of known mistakes takes any size of vocabulary, and so do many that are right."""
+    merged_late = next(m for m in MISTAKES if m.id == "train_bpe/from_right_to_left")
+    checks = ("test_train_bpe_repeats", "test_train_bpe_vocabulary_too_small")
+    repeats, too_small = outcomes_of(*checks, **merged_late.replaces)
+    assert repeats.mistakes == (merged_late.id,)
+    assert too_small.verdict is Verdict.FAILED
+    assert too_small.mistakes == ()
 
 
 def test_a_mistake_is_told_once() -> None:
