@@ -134,10 +134,14 @@ class Diagnostician:
     def explain_message(self, item: pytest.Item, problem: str, message: str) -> Explanation | None:
         """Explain what a check found without a comparison, by mistakes found in parts below.
 
-        A message says too little to accuse the problem itself.
+        A message says too little to accuse the problem itself; nor is a mistake its cause where the
+        same comes of none.
         """
         for mistakes in itertools.chain(*self.found_below(problem)):
-            if self.observe(item, self.with_mistakes(mistakes), None) == message:
+            if (
+                self.observe(item, self.with_mistakes(mistakes), None) == message
+                and self.observe(item, self.with_mistakes(()), None) != message
+            ):
                 clauses = ", and ".join(mistake.wrong for mistake in mistakes)
                 return Explanation(
                     f"This comes of what was found in another problem: {clauses}.",
