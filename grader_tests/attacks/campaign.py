@@ -241,8 +241,10 @@ def traces_in(place: Path, *, deep: bool) -> Iterator[str]:
     if not place.exists():
         return
     for path in place.rglob("*") if deep else place.glob("*canary*"):
-        content = path.read_bytes() if path.is_file() else b""
-        yield f"{path} {hashlib.sha256(content).hexdigest()[:8]}"
+        found = path.lstat()
+        readable = path.is_file() and os.access(path, os.R_OK)
+        content = path.read_bytes() if readable else b""
+        yield f"{path} {found.st_mode:o} {hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def judged(report: Report, attack: Attack) -> list[str]:

@@ -4,6 +4,10 @@ from . import ending, inner, lies, network, secrets_sought, sources, wire, world
 from .attack import Attack
 
 FAMILIES = (ending, inner, secrets_sought, network, world, wire, lies, sources)
+# What layers of isolation make a difference for; the rest is up to the process that judges.
+LAYERED = (ending, inner, secrets_sought, network, world)
+# What can be let loose where nothing is closed.
+INNER = (inner, wire, lies)
 CORPUS: dict[str, Attack] = {
     name: attack for family in FAMILIES for name, attack in family.ATTACKS.items()
 }

@@ -9,34 +9,31 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader_tests.isolation.test_conformance import PLACES, POORER
 from grader_tests.unit.test_repository import ROOT
 
-from .corpus import CORPUS, FAMILIES
+from .corpus import CORPUS, FAMILIES, INNER, LAYERED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
 CAMPAIGN = [sys.executable, "-m", "grader_tests.attacks.campaign"]
-# How the grader is run: on which machine, and at which level.
-LEVELS: dict[str, tuple[list[str], list[str]]] = {
-    **{
-        place: ([*POORER, *options, "--"] if options else [], [])
-        for place, (options, _) in PLACES.items()
-    },
-    "strict": ([], ["--isolation", "strict"]),
-    "none": ([], ["--isolation", "none"]),
-}
+# How the grader is run, and with which attacks. Where strict isolation is to be had, the first is.
+LEVELS: dict[str, tuple[list[str], tuple[Any, ...]]] = {
+    place: ([*POORER, *options, "--", *CAMPAIGN], LAYERED) if options else (CAMPAIGN, FAMILIES)
+    for place, (options, _) in PLACES.items()
+} | {"none": ([*CAMPAIGN, "--isolation", "none"], INNER)}
 TIMEOUT_SECONDS = 1800
 FILE = re.compile(r"`([\w./]+\.py)`")
 
 
 def campaign(level: str) -> dict[str, list[str]]:
     """What was wrong after each attack that was tried at a level."""
-    poorer, options = LEVELS[level]
+    command, families = LEVELS[level]
     result = subprocess.run(
-        [*poorer, *CAMPAIGN, *options],
+        [*command, *(name for family in families for name in family.ATTACKS)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -52,7 +49,8 @@ def campaign(level: str) -> dict[str, list[str]]:
 def test_no_attack_gains_anything(level: str) -> None:
     """Its check fails, others keep their verdicts, reports are valid, and nothing is left."""
     found = campaign(level)
-    assert {name for name, attack in CORPUS.items() if attack.against == "verdict"} <= set(found)
+    attacks = {name: a for family in LEVELS[level][1] for name, a in family.ATTACKS.items()}
+    assert {name for name, attack in attacks.items() if attack.against == "verdict"} <= set(found)
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 

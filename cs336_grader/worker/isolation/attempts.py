@@ -9,6 +9,7 @@ import errno
 import mmap
 import os
 import socket
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,7 @@ class Canaries:
                 "files outside can be read": self.read,
                 "folders outside can be listed": lambda: os.listdir(os.path.dirname(self.file)),
                 "files outside can be written": lambda: Path(f"{self.file}.new").write_text(""),
+                "files outside can be given another mode": self.change_mode,
                 "files outside can be removed": lambda: os.unlink(f"{self.file}.removable"),
             },
             "network": {
@@ -70,6 +72,13 @@ class Canaries:
         """Read the file."""
         if Path(self.file).read_text(encoding="ascii") != "canary":
             raise OSError("another file")
+
+    def change_mode(self) -> None:
+        """Change who may do what with the file, and see that it was done."""
+        before = os.stat(self.file).st_mode
+        os.chmod(self.file, before ^ stat.S_IXOTH)
+        if os.stat(self.file).st_mode == before:
+            raise OSError("it is as it was")
 
     def send(self) -> None:
         """Send a datagram."""

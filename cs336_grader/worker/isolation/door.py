@@ -160,8 +160,13 @@ class Door:
         if not self.missing[LANDLOCK] or not self.missing[SECCOMP]:
             privileges.no_new_privileges()
         self.attempt(LANDLOCK, self.restrict_files)
-        self.attempt(SECCOMP, lambda: seccomp.install(seccomp.program(MACHINE)))
+        self.attempt(SECCOMP, self.filter_calls)
         self.closed = True
+
+    def filter_calls(self) -> None:
+        """Refuse system calls; where only Landlock stands before the user's files, a few more."""
+        in_sight = bool(self.missing[VIEW] and self.missing[USER])
+        seccomp.install(seccomp.program(MACHINE, keep_attributes=in_sight))
 
     @property
     def imported(self) -> str:

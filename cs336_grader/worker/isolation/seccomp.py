@@ -86,6 +86,26 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "uselib": (134, None),
     "ustat": (136, None),
 }
+# They act on a path without opening it: Landlock has no say in them. Programs that copy files make
+# these calls as a courtesy: they are told that it was done.
+IGNORED: dict[str, tuple[int | None, int | None]] = {
+    "chmod": (90, None),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "removexattrat": (466, 466),
+}
 SOCKET, CLONE, CLONE3, IOCTL, PRLIMIT = (41, 198), (56, 220), (435, 435), (16, 29), (302, 261)
 # mount, cgroup, host name, messages, user, processes, network
 NEW_NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x60000000
@@ -96,8 +116,12 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 Instruction = tuple[int, int, int, int]
 
 
-def program(machine: str) -> list[Instruction]:
+def program(machine: str, *, keep_attributes: bool = False) -> list[Instruction]:
     """The filter for a kind of processor.
+
+    Args:
+        machine: the kind.
+        keep_attributes: whether files keep their mode, owner, times and attributes.
 
     Raises:
         OSError: its numbers are not known.
@@ -117,6 +141,9 @@ def program(machine: str) -> list[Instruction]:
     for numbers in REFUSED.values():
         if (number := numbers[column]) is not None:
             steps += [(IF_EQUAL, 0, 1, number), refuse]
+    for numbers in IGNORED.values() if keep_attributes else ():
+        if (number := numbers[column]) is not None:
+            steps += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO)]
     # glibc falls back to clone, whose flags can be looked at.
     steps += [(IF_EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, ERRNO | errno.ENOSYS)]
     steps += on(CLONE[column], 0, [(IF_ANY_BIT, 0, 1, NEW_NAMESPACES), refuse])
