@@ -100,6 +100,7 @@ class Diagnostician:
         self.found: dict[str, list[tuple[Any, ...]]] = {}
         self.in_vain: dict[str, int] = {}
         self.looked_below: set[str] = set()
+        self.known_to_pass: dict[tuple[str, ...], bool] = {}
         self.passed: dict[tuple[str, object], dict[str, pytest.Item]] = {}
 
     def note_passed(self, item: pytest.Item, problem: str, check: str) -> None:
@@ -186,20 +187,20 @@ class Diagnostician:
         return onlooker.seen and self.suite.Suspect(mistakes, onlooker.seen)
 
     def possible(self, item: pytest.Item, problem: str, matching: list[Any]) -> list[Any]:
-        """Of several that give the same, those that would have passed what the submission passed.
-
-        All, if none would: the submission does in one place what it does not in another.
-        """
-        passed = self.passed.get((problem, item.parent), {}).values()
-        if len(matching) < 2:
-            return matching
+        """Those that would have passed what the submission passed."""
+        passed = self.passed.get((problem, item.parent), {})
         return [
             suspect
             for suspect in matching
-            if not any(
-                self.observe(case, self.with_mistakes(suspect.mistakes), None) for case in passed
-            )
-        ] or matching
+            if all(self.passes(case, suspect.mistakes) for case in passed.values())
+        ]
+
+    def passes(self, item: pytest.Item, mistakes: tuple[Any, ...]) -> bool:
+        """Whether a case passes with mistakes; each is run once."""
+        key = (item.nodeid, *(mistake.id for mistake in mistakes))
+        if key not in self.known_to_pass:
+            self.known_to_pass[key] = not self.observe(item, self.with_mistakes(mistakes), None)
+        return self.known_to_pass[key]
 
     def with_mistakes(self, mistakes: Sequence[Any]) -> MistakenAdapters:
         """Adapters that hold mistakes."""

@@ -166,3 +166,18 @@ def test_a_mistake_is_told_once() -> None:
     *_, found = outcomes_of(*(f"test_train_bpe_{name}" for name in checks), **hard_coded.replaces)
     assert found.mistakes == (hard_coded.id,)
     assert found.message.count(hard_coded.wrong) == 1
+
+
+def tokenizer_without_new_tokens(vocab: Any, merges: Any, special_tokens: Any = None) -> Any:
+    """A tokenizer for which special tokens that the vocabulary lacks are ordinary text."""
+    known = [token for token in special_tokens or [] if token.encode() in vocab.values()]
+    return Parts().get_tokenizer(vocab, merges, known)
+
+
+def test_what_passed_rules_a_mistake_out() -> None:
+    """Three mistakes give the same for a missing token, but fail where it is in the vocabulary."""
+    special, missing = "test_encode_special_tokens", "test_encode_missing_special_token"
+    passed, found = outcomes_of(special, missing, get_tokenizer=tokenizer_without_new_tokens)
+    assert passed.verdict is Verdict.PASSED
+    assert found.verdict is Verdict.FAILED
+    assert found.mistakes == ()
