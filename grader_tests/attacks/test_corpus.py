@@ -25,6 +25,8 @@ LEVELS: dict[str, tuple[list[str], tuple[Any, ...]]] = {
     place: ([*POORER, *options, "--", *CAMPAIGN], LAYERED) if options else (CAMPAIGN, FAMILIES)
     for place, (options, _) in PLACES.items()
 } | {"none": ([*CAMPAIGN, "--isolation", "none"], INNER)}
+# The richest and one of the poorest; the others take minutes each.
+QUICK = ("as it is", "as an ordinary user without namespaces")
 TIMEOUT_SECONDS = 1800
 FILE = re.compile(r"`([\w./]+\.py)`")
 
@@ -45,7 +47,13 @@ def campaign(level: str) -> dict[str, list[str]]:
     return dict(json.loads(line) for line in result.stdout.splitlines())
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "level",
+    [
+        pytest.param(level, marks=() if level in QUICK else pytest.mark.slow, id=level)
+        for level in LEVELS
+    ],
+)
 def test_no_attack_gains_anything(level: str) -> None:
     """Its check fails, others keep their verdicts, reports are valid, and nothing is left."""
     found = campaign(level)
