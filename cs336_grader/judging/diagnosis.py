@@ -9,6 +9,8 @@ import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -95,13 +97,17 @@ class Diagnostician:
     def __init__(self, scope: Scope, observe: Observe) -> None:
         self.scope = scope
         self.observe = observe
-        self.known = importlib.import_module(scope.catalogue)
         self.suite = importlib.import_module("tests.diagnosis")
         self.found: dict[str, list[tuple[Any, ...]]] = {}
         self.in_vain: dict[str, int] = {}
         self.looked_below: set[str] = set()
         self.known_to_pass: dict[tuple[str, ...], bool] = {}
         self.passed: dict[tuple[str, object], dict[str, pytest.Item]] = {}
+
+    @cached_property
+    def known(self) -> ModuleType:
+        """The catalogue, imported when something has failed: it is long."""
+        return importlib.import_module(self.scope.catalogue)
 
     def note_passed(self, item: pytest.Item, problem: str, check: str) -> None:
         """Keep the first case of each check that the submission passed, if it compares anything."""
