@@ -204,14 +204,14 @@ def test_an_interrupted_run_leaves_a_report_and_no_process(tmp_path: Path) -> No
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert b"Interrupted" in errors
     assert b"Traceback" not in errors
     found = verdicts(report(tmp_path))
     assert found["test_moving_average"] == "failed"
     assert found["test_running_totals"] == "not judged"
-    _, alive = psutil.wait_procs(started, timeout=10)
+    _, alive = psutil.wait_procs(started, timeout=60)
     assert not alive
 
 
