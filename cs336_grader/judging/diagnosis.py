@@ -19,7 +19,7 @@ import pytest
 PATIENCE = 3
 # How many mistakes that were diagnosed in other problems are tried together, at most.
 MOST_TOGETHER = 3
-RULED_OUT = "\nWhat else gives the same here would have failed checks that you passed."
+RULED_OUT = "\nOther known mistakes give the same here, but would have failed checks that yours passed."
 
 # Runs a case with other adapters, shows its comparisons to an observer if there is one, which then
 # keeps them from failing, and says why the case did not pass.
