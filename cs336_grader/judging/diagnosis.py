@@ -19,7 +19,9 @@ import pytest
 PATIENCE = 3
 # How many mistakes that were diagnosed in other problems are tried together, at most.
 MOST_TOGETHER = 3
-RULED_OUT = "\nOther known mistakes give the same here, but would have failed checks that yours passed."
+RULED_OUT = (
+    "\nOther known mistakes give the same here, but would have failed checks that yours passed."
+)
 
 # Runs a case with other adapters, shows its comparisons to an observer if there is one, which then
 # keeps them from failing, and says why the case did not pass.
