@@ -56,7 +56,8 @@ def memory_of_many():
             break
     held = []
     while True:
-        held.append(os.urandom(2**20) * 8)
+        # Cheap to make, so that the limit of the processor is far when that of memory is reached.
+        held.append(b"x" * 2**23)
         time.sleep(0.01)
 
 
