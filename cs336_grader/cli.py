@@ -24,8 +24,9 @@ from .commands import (
     USAGE,
     UnjudgedError,
     default_assignment,
-    unknown_problem,
+    unknown_name,
 )
+from .judging.choice import UnknownNameError
 from .records import CouldNotJudgeError, Outcome, Report, Verdict
 from .records import Progress as Begun
 from .reports import measurement, printing, summary
@@ -87,6 +88,14 @@ def main() -> None:
     "--only", multiple=True, metavar="PROBLEM", help="Grade this problem alone; repeatable."
 )
 @click.option(
+    "--track",
+    "tracks",
+    multiple=True,
+    metavar="TRACK",
+    help="Grade this track of the assignment; repeatable. Default: each track that the submission "
+    "has an adapter of.",
+)
+@click.option(
     "--revision",
     metavar="REV",
     help="PATH is a git repository, with files or bare: grade this branch, tag or commit.",
@@ -137,6 +146,7 @@ def grade(
     assignment: Path | None,
     seed: int | None,
     only: tuple[str, ...],
+    tracks: tuple[str, ...],
     revision: str | None,
     adapters: PurePosixPath | None,
     report_dir: Path,
@@ -151,12 +161,15 @@ def grade(
     Its code runs in a process of its own that never sees an expected value. The report names each
     check that failed, what it asks for and what was found.
     """
+    if only and tracks:
+        raise click.UsageError("--only names problems of any track: leave out --track.")
     request = pipeline.Request(
         submission=path,
         assignment=assignment or default_assignment(path.resolve()),
         seed=secrets.randbits(32) if seed is None else seed,
         only=only,
         report_folder=report_dir,
+        tracks=tracks,
         isolation=isolation,
         worker_python=worker_python,
         formats=destinations(formats, report_dir),
@@ -164,21 +177,7 @@ def grade(
         adapters=adapters,
     )
     report = graded(request, quiet=quiet)
-    try:
-        if quiet:
-            say_total(report)
-        else:
-            printing.show(
-                report,
-                repeat=repeat_command(request, named_assignment=assignment),
-                saved=tuple(str(destination.path) for destination in request.destinations),
-                look_closer=look_closer_command(request),
-            )
-    except OSError as error:
-        # A full disk, or a reader that has seen enough: what was judged is judged.
-        printing.discard_output()
-        saved = request.report_file
-        click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
+    say(report, request, named_assignment=assignment, quiet=quiet)
     context.exit(exit_code(report, fail_under))
 
 
@@ -207,8 +206,8 @@ def graded(request: pipeline.Request, *, quiet: bool) -> Report:
     try:
         with watching(console, shown=not quiet) as watch:
             return pipeline.grade(request, watch)
-    except pipeline.UnknownProblemError as error:
-        raise unknown_problem(error.name, error.known) from error
+    except UnknownNameError as error:
+        raise unknown_name(error.kind, error.name, error.known) from error
     except RubricError as error:
         raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
     except OSError as error:
@@ -274,6 +273,27 @@ def one_line(error: Exception) -> str:
     return plain_line(str(error), MAX_ERROR)
 
 
+def say(
+    report: Report, request: pipeline.Request, *, named_assignment: Path | None, quiet: bool
+) -> None:
+    """Print the report, or the total alone."""
+    try:
+        if quiet:
+            say_total(report)
+        else:
+            printing.show(
+                report,
+                repeat=repeat_command(request, named_assignment=named_assignment),
+                saved=tuple(str(destination.path) for destination in request.destinations),
+                look_closer=look_closer_command(request),
+            )
+    except OSError as error:
+        # A full disk, or a reader that has seen enough: what was judged is judged.
+        printing.discard_output()
+        saved = request.report_file
+        click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
+
+
 def say_total(report: Report) -> None:
     """Print the total alone, and beside it why it is none."""
     click.echo(summary.total_line(report))
@@ -292,6 +312,7 @@ def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) 
         words += ["--revision", request.revision]
     if request.adapters is not None:
         words += ["--adapters", str(request.adapters)]
+    words += [word for name in request.tracks for word in ("--track", name)]
     return shlex.join([*words, *(word for name in request.only for word in ("--only", name))])
 
 

@@ -14,7 +14,7 @@ from cs336_grader.records import CouldNotJudgeError, Staged
 from .candidates import Candidate, NothingToGradeError, find_adapters
 from .closure import Closure
 from .copying import copy, within_limit
-from .gaps import Gaps
+from .gaps import Gaps, names_of
 from .installed import is_needed
 from .manifests import Manifests
 from .modules import INIT
@@ -70,6 +70,7 @@ def stage(
         module=closure.module,
         search_paths=tuple(map(str, closure.search_paths)),
         notes=notes.lines(),
+        adapters=adapter_names & names_of(found.path, closure.readings),
     )
 
 

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from cs336_grader.records import ProblemResult, Report, Tier, Verdict
+from cs336_grader.records import ProblemResult, Report, Tier, TrackResult, Verdict
 
 from . import summary
 from .plain_text import plain, plain_line
@@ -52,14 +52,22 @@ def status(report: Report) -> Iterator[str]:
 
 
 def table(report: Report) -> str:
-    """One row a problem."""
-    rows = [
-        f"| {text(problem.title)} | {summary.points(problem.score)} "
-        f"/ {summary.points_whole(problem.max_score)} "
-        f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
-        for problem in report.problems
-    ]
-    return "\n".join(["| problem | points | |", "|---|--:|---|", *rows])
+    """One row a problem, below one for its track."""
+    rows = ["| problem | points | |", "|---|--:|---|"]
+    for track, problems in summary.by_track(report):
+        if track is not None:
+            rows.append(f"| **{text(track.title)}** | {earned(track)} | |")
+        rows += [
+            f"| {text(summary.title(problem))} | {earned(problem)} "
+            f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
+            for problem in problems
+        ]
+    return "\n".join(rows)
+
+
+def earned(result: ProblemResult | TrackResult) -> str:
+    """The points of a problem or of a track."""
+    return f"{summary.points(result.score)} / {summary.points_whole(result.max_score)}"
 
 
 def details(report: Report) -> Iterator[str]:
@@ -81,8 +89,8 @@ def details(report: Report) -> Iterator[str]:
 
 def folded(problem: ProblemResult, parts: list[str]) -> str:
     """What is told of a problem, below a line that opens it."""
-    earned = f"{summary.points(problem.score)} / {summary.points_whole(problem.max_score)}"
-    title = html.escape(plain_line(f"{problem.title}: {earned}", MAX_LINE)).replace("@", AT)
+    told = f"{summary.title(problem)}: {earned(problem)}"
+    title = html.escape(plain_line(told, MAX_LINE)).replace("@", AT)
     inside = "\n\n".join(parts)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
 

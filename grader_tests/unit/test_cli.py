@@ -230,6 +230,8 @@ WRONG = {
         "--only",
         "zzz",
     ],
+    "There is no track 'numbers'. There are: none.": ["--track", "numbers"],
+    "--only names problems of any track": ["--only", "count_words", "--track", "words"],
     "not in the range": ["--seed", "-1"],
     "is not a valid": ["--seed", "x"],
     "there is no format 'htm'. Did you mean html?": ["--format", "htm"],
@@ -356,6 +358,7 @@ def test_no_new_options() -> None:
             "--report-dir",
             "--revision",
             "--seed",
+            "--track",
             "--worker-python",
             "-q",
             "path",
@@ -372,8 +375,10 @@ def test_the_command_to_repeat_names_what_was_chosen() -> None:
         7,
         (),
         Path("report"),
+        tracks=("words",),
         revision="a b",
         adapters=PurePosixPath("a/adapters.py"),
     )
     command = cli.repeat_command(request, named_assignment=None)
-    assert command == "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py"
+    chosen = "--revision 'a b' --adapters a/adapters.py --track words"
+    assert command == f"cs336 grade work --seed 7 {chosen}"

@@ -169,7 +169,7 @@ def test_a_flood_is_cut() -> None:
 
 def findings_in(folder: Path) -> tuple[Finding, ...]:
     """What is found in a submission's folder."""
-    staged = Staged("own", "", folder, "tests.adapters", (".",), ())
+    staged = Staged("own", "", folder, "tests.adapters", (".",), (), frozenset())
     return Examination(staged, assignment()).findings(PROBLEMS, ())
 
 

@@ -26,7 +26,9 @@ def assignment() -> Assignment:
 def examined(folder: Path, files: dict[str, str]) -> Examination:
     """A submission of these files, examined."""
     root = write(folder / "submission", dict(files))
-    return Examination(Staged("mine", "", root, "tests.adapters", (".",), ()), assignment())
+    return Examination(
+        Staged("mine", "", root, "tests.adapters", (".",), (), frozenset()), assignment()
+    )
 
 
 def found(folder: Path, source: str, **modules: str) -> tuple[Finding, ...]:
