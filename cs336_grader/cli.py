@@ -93,7 +93,7 @@ def main() -> None:
     multiple=True,
     metavar="TRACK",
     help="Grade this track of the assignment; repeatable. Default: each track that the submission "
-    "has an adapter of.",
+    "has adapters of.",
 )
 @click.option(
     "--revision",

@@ -60,7 +60,7 @@ class Request:
         assignment: the assignment's folder.
         seed: what all inputs derive from.
         only: the problems to grade, whatever track they are of.
-        tracks: the tracks to grade; those that the submission has an adapter of if empty.
+        tracks: the tracks to grade; those that the submission attempts if empty.
         report_folder: where report.json goes.
         formats: in what other formats the report is written, and where to.
         revision: what to read from a git repository; its files as they lie there if None.

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 RUBRIC = Path(__file__).with_name("rubric.toml")
+# So many adapters of a track show that it is attempted: one name may be there by chance.
+ENOUGH = 2
 
 
 class Tracks:
@@ -33,13 +35,14 @@ class Tracks:
         return check in self.problem_of and self.problem_of[check].get("track") in chosen
 
     def attempted(self, adapters: object) -> list[str]:
-        """The tracks that there is an adapter of, be it a stub; of none, the first."""
-        found = {
-            problem.get("track")
-            for problem in self.problems
-            if not problem.get("extra") and has_one(adapters, problem)
-        }
-        return [track for track in self.titles if track in found] or list(self.titles)[:1]
+        """The tracks that there are two adapters of, be they stubs; else the likeliest one."""
+        own: dict[str, set[str]] = {track: set() for track in self.titles}
+        for problem in self.problems:
+            if not problem.get("extra"):
+                own[problem["track"]].update(problem["adapters"])
+        found = {track: sum(hasattr(adapters, name) for name in own[track]) for track in own}
+        attempted = [track for track in own if found[track] >= min(ENOUGH, len(own[track]))]
+        return attempted or [max(found, key=lambda track: found[track])]
 
     def why_left_out(self, check: str, adapters: object, chosen: Collection[str]) -> str:
         """Why a check is not to be run, or nothing where it is.
@@ -52,9 +55,10 @@ class Tracks:
         problem = self.problem_of.get(check, {})
         track = problem.get("track", "")
         if track and track not in (chosen or self.attempted(adapters)):
-            return f"{self.titles[track]}: no adapter of it is there; to run it: --track {track}"
-        if problem.get("extra") and not has_one(adapters, problem):
-            return f"extra: there is no {' or '.join(problem['adapters'])} in the adapters"
+            return f"{self.titles[track]}: the adapters lack it; to run it: --track {track}"
+        names = problem.get("adapters", [])
+        if problem.get("extra") and not any(hasattr(adapters, name) for name in names):
+            return f"extra: the adapters lack {' or '.join(names)}"
         return ""
 
 
@@ -63,8 +67,3 @@ def checks(problem: dict[str, Any]) -> Iterator[str]:
     core = problem["core"]
     yield from core if isinstance(core, list) else (name for part in core.values() for name in part)
     yield from (*problem.get("edge", ()), *problem.get("advice", ()))
-
-
-def has_one(adapters: object, problem: dict[str, Any]) -> bool:
-    """Whether an adapter of a problem is there."""
-    return any(hasattr(adapters, name) for name in problem["adapters"])

@@ -5,6 +5,9 @@ from collections.abc import Set as AbstractSet
 
 from cs336_grader.rubric import Rubric
 
+# So many adapters of a track show that it is attempted: one name may be there by chance.
+ENOUGH = 2
+
 
 class UnknownNameError(Exception):
     """A problem or a track was asked for that the assignment does not have.
@@ -56,17 +59,17 @@ def attempted_problems(
 
 
 def attempted_tracks(rubric: Rubric, adapters: AbstractSet[str]) -> tuple[str, ...]:
-    """The tracks of which a submission has an adapter, be it a stub; of none, the first track.
+    """The tracks of which a submission has two adapters, be they stubs; else the likeliest one.
 
     Extra problems tell nothing. An assignment without tracks has one without a name.
     """
-    found = {
-        problem.track
-        for problem in rubric.problems.values()
-        if not problem.extra and not adapters.isdisjoint(problem.adapters)
-    }
-    tracks = tuple(rubric.tracks) or ("",)
-    return tuple(track for track in tracks if track in found) or tracks[:1]
+    own: dict[str, set[str]] = {track: set() for track in tuple(rubric.tracks) or ("",)}
+    for problem in rubric.problems.values():
+        if not problem.extra:
+            own[problem.track].update(problem.adapters)
+    found = {track: len(names & adapters) for track, names in own.items()}
+    attempted = tuple(track for track in own if found[track] >= min(ENOUGH, len(own[track])))
+    return attempted or (max(found, key=lambda track: found[track]),)
 
 
 def known_names(kind: str, names: Collection[str], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -138,9 +138,7 @@ def test_a_track_that_there_is_nothing_of_is_left_out_aloud(divided: Path) -> No
     """Its checks are skipped, a file's in one line, with how to run them all the same."""
     result = suite(divided, *SOFTMAX, "tests/test_loss.py")
     assert result.returncode == 0, result.stdout
-    told = (
-        "tests/test_model_attention.py: Other: no adapter of it is there; to run it: --track other"
-    )
+    told = "tests/test_model_attention.py: Other: the adapters lack it; to run it: --track other"
     assert result.stdout.count(told) == 1
     result = suite(divided, *SOFTMAX, "tests/test_loss.py", "--track", "other")
     assert result.returncode == 1, result.stdout

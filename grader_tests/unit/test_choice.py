@@ -31,10 +31,29 @@ CHOICES = {
 
 @pytest.mark.parametrize("case", CHOICES)
 def test_what_is_graded(tmp_path: Path, case: str) -> None:
-    """A track needs one adapter, an extra problem one of its own; naming a track decides it."""
+    """A track of one adapter needs it, an extra problem its own; naming a track decides it."""
     rubric = load_assignment(two_tracks(tmp_path)).rubric
     tracks, adapters, problems = CHOICES[case]
     assert attempted_problems(rubric, tracks, adapters) == problems
+
+
+BY_CHANCE = {
+    "one name": ({WORDS, NUMBERS}, {"count_words"}),
+    "one name and nothing else": ({NUMBERS}, {"moving_average", "running_totals"}),
+    "two names": ({NUMBERS, EXTRA}, {"moving_average", "running_totals"}),
+    "a stranger": ({WORDS, "run_words"}, {"count_words"}),
+}
+
+
+@pytest.mark.parametrize("case", BY_CHANCE)
+def test_a_single_name_is_no_attempt(tmp_path: Path, case: str) -> None:
+    """Where a track has several adapters, one is enough only where there is no other sign."""
+    rubric = load_assignment(two_tracks(tmp_path)).rubric
+    extra = rubric.problems["running_totals"]
+    problems = {**rubric.problems, "running_totals": extra.model_copy(update={"extra": False})}
+    adapters, graded = BY_CHANCE[case]
+    changed = rubric.model_copy(update={"problems": problems})
+    assert set(attempted_problems(changed, (), adapters)) == graded
 
 
 @pytest.mark.parametrize("adapters", [set(), {WORDS}, {NUMBERS, "run_anything"}])

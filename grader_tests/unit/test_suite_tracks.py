@@ -16,15 +16,30 @@ from tests.tracks import Tracks
 NUMBERS, WORDS, EXTRA = "run_moving_average", "run_count_words", "run_running_totals"
 
 
+def three_adapters(folder: Path) -> Path:
+    """Two tracks, of which one has two adapters that count."""
+    rubric = two_tracks(folder) / "tests" / "rubric.toml"
+    text = rubric.read_text(encoding="utf-8")
+    rubric.write_text(text.replace("extra = true\n", ""), encoding="utf-8")
+    return folder
+
+
 def adapters(*names: str) -> SimpleNamespace:
     """A module that has these adapters."""
     return SimpleNamespace(**dict.fromkeys(names, len))
 
 
-@pytest.mark.parametrize("divided", [False, True])
-def test_a_student_runs_what_is_graded(tmp_path: Path, divided: bool) -> None:
+ASSIGNMENTS = {
+    "one": lambda _: TINY,
+    "two tracks": two_tracks,
+    "two tracks, nothing extra": three_adapters,
+}
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_a_student_runs_what_is_graded(tmp_path: Path, name: str) -> None:
     """The same checks for any adapters there are and any track that is asked for."""
-    folder = two_tracks(tmp_path) if divided else TINY
+    folder = ASSIGNMENTS[name](tmp_path)
     assignment, tracks = load_assignment(folder), Tracks(folder / "tests" / "rubric.toml")
     every = sorted(assignment.adapter_names)
     for number in range(len(every) + 1):
@@ -43,9 +58,9 @@ def test_the_reasons(tmp_path: Path) -> None:
     """They say what is missing, and what to do where there is something to do."""
     tracks = Tracks(two_tracks(tmp_path) / "tests" / "rubric.toml")
     words = tracks.why_left_out("test_count_words", adapters(NUMBERS), [])
-    assert words == "Words: no adapter of it is there; to run it: --track words"
+    assert words == "Words: the adapters lack it; to run it: --track words"
     totals = tracks.why_left_out("test_running_totals", adapters(NUMBERS), [])
-    assert totals == "extra: there is no run_running_totals in the adapters"
+    assert totals == "extra: the adapters lack run_running_totals"
     assert not tracks.why_left_out("test_of_my_own", adapters(), [])
 
 
