@@ -88,15 +88,17 @@ def test_attention_with_biases_agrees_with_torch() -> None:
     """Multi-head attention is torch's, for the same projections and biases."""
     ours = CausalMultiHeadSelfAttention(12, 3, bias=True)
     theirs = nn.MultiheadAttention(12, 3, batch_first=True)
-    projections = (ours.q_proj, ours.k_proj, ours.v_proj)
-    with torch.no_grad():
-        for linear in (*projections, ours.output_proj):
-            assert linear.bias is not None
-            linear.bias.add_(drawn(12))
-        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in projections]))
-        theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in projections]))
-        theirs.out_proj.weight.copy_(ours.output_proj.weight)
-        theirs.out_proj.bias.copy_(ours.output_proj.bias)
+    torch.manual_seed(0)
+    weights = {name: torch.randn_like(weight) for name, weight in ours.state_dict().items()}
+    ours.load_state_dict(weights)
+    theirs.load_state_dict(
+        {
+            "in_proj_weight": torch.cat([weights[f"{name}_proj.weight"] for name in "qkv"]),
+            "in_proj_bias": torch.cat([weights[f"{name}_proj.bias"] for name in "qkv"]),
+            "out_proj.weight": weights["output_proj.weight"],
+            "out_proj.bias": weights["output_proj.bias"],
+        }
+    )
     x, hidden = drawn(2, 5, 12), torch.ones(5, 5, dtype=torch.bool).triu(1)
     expected, _ = theirs(x, x, x, attn_mask=hidden, need_weights=False)
     torch.testing.assert_close(ours(x), expected)
