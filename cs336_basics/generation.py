@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -23,6 +23,7 @@ from cs336_basics.layers import softmax
 LanguageModel = Callable[[Tensor], Tensor]
 
 
+@runtime_checkable
 class TextCodec(Protocol):
     """What text goes through: this project's Tokenizer, for instance, or tiktoken's Encoding."""
 

@@ -13,7 +13,6 @@ Sources:
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Self
 
 import torch
 from jaxtyping import Float, Int
@@ -186,7 +185,7 @@ class GPT(DecoderLM):
         if self.tie_weights:
             self.lm_head.weight = self.token_embeddings.weight
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "GPT":
         """Move or convert, which makes two Parameters of one between some devices."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.tie()

@@ -1,5 +1,6 @@
 """What rotated positions have that added ones have not; the numbers of docs/positions.md."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +35,7 @@ def rotated(x: Tensor, position: int) -> Tensor:
 def rotary_score(i: int, j: int) -> float:
     """The score of the query at i and the key at j, rotated."""
     query, key = query_and_key()
-    score: float = (rotated(query, i) @ rotated(key, j)).item()
-    return score / D_K**0.5
+    return (rotated(query, i) @ rotated(key, j)).item() / math.sqrt(D_K)
 
 
 def added_terms(i: int, j: int) -> list[float]:
@@ -43,7 +43,7 @@ def added_terms(i: int, j: int) -> list[float]:
     query, key = query_and_key()
     table = sinusoidal_positions(LENGTH, D_K).double()
     terms = (query @ key, query @ table[j], table[i] @ key, table[i] @ table[j])
-    return [term.item() / D_K**0.5 for term in terms]
+    return [term.item() / math.sqrt(D_K) for term in terms]
 
 
 def test_the_document_shows_these_numbers() -> None:
