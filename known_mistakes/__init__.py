@@ -8,7 +8,8 @@ import importlib
 import pkgutil
 
 from .catalogue import MISTAKES, Kind, Mistake
-from .parts import Parts, adapters_with
+from .gpt_parts import adapters_with
+from .parts import Parts
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")
