@@ -522,6 +522,7 @@ def run_gpt(  # noqa: PLR0917 - the order of the other adapters
         ln_final.{weight,bias}      (d_model,)
         lm_head.weight              (vocab_size, d_model); the output projection has no bias
     With tied weights, lm_head.weight is there too, and equal to token_embeddings.weight.
+    Dropout is in the blocks alone.
     """
     model = GPT(
         vocab_size=vocab_size,
