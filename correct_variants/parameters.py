@@ -67,7 +67,7 @@ class TorchGPT(nn.Module):
         return torch.as_tensor(self.head(self.norm(x)))
 
 
-@variant("gpt", "get_gpt")
+@variant("parameter_count", "get_gpt")
 def torch_layers(
     vocab_size: int,
     context_length: int,

@@ -254,7 +254,7 @@ def no_output_projection(
     parts: GPTParts, num_heads: int, weights: Weights, drop: Step, x: Tensor
 ) -> Tensor:
     Q, K, V = (parts.divide(parts.affine(weights, f"{i}_proj", x), num_heads) for i in "qkv")
-    return parts.join(parts.mix(parts.score(Q, K), V, drop))
+    return parts.join(parts.attend(Q, K, V, drop))
 
 
 @mistake(

@@ -10,7 +10,7 @@ from .gpt_parts import GPTParts, GPTSizes
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="formula",
     wrong="with tied weights, the output projection begins with a copy of the embedding's, and the "
@@ -25,7 +25,7 @@ def tied_by_copy(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -> GPT:
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="formula",
     wrong="with tied weights, two Parameters share the same numbers, of which each has a gradient "
@@ -41,7 +41,7 @@ def tied_by_data(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -> GPT:
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="laziness",
     wrong="weights are not tied though they should be",
@@ -52,7 +52,7 @@ def never_tied(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -> GPT:
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="laziness",
     wrong="a new model's weights are tied though they should not be",
@@ -63,7 +63,7 @@ def new_model_always_tied(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="formula",
     wrong="the output projection has a bias",
@@ -76,7 +76,7 @@ def head_with_bias(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -> GPT:
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="formula",
     wrong="all layers are the same object, with one set of weights",
@@ -90,7 +90,7 @@ def one_block_repeated(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -> G
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="interface",
     wrong="the blocks are in a Python list, where their parameters are not found",
@@ -103,7 +103,7 @@ def blocks_in_a_list(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -> GPT
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="formula",
     wrong="the table of positions is no parameter, so that it is never trained",
@@ -118,7 +118,7 @@ def positions_not_learned(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -
 
 
 @mistake(
-    "gpt",
+    "parameter_count",
     "new_gpt",
     kind="formula",
     wrong="the linear layers of attention have no biases",

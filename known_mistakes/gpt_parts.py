@@ -108,7 +108,7 @@ class GPTParts(Parts):
     def attend_with_bias(self, num_heads: int, weights: Weights, drop: Step, x: Tensor) -> Tensor:
         """How attention's layers are put together."""
         Q, K, V = (self.divide(self.affine(weights, f"{i}_proj", x), num_heads) for i in "qkv")
-        heads = self.mix(self.score(Q, K), V, drop)
+        heads = self.attend(Q, K, V, drop)
         return self.affine(weights, "output_proj", self.join(heads))
 
     def divide(self, x: Tensor, num_heads: int) -> Tensor:
@@ -119,19 +119,18 @@ class GPTParts(Parts):
         """The heads' features beside each other again."""
         return merged(heads)
 
-    def score(self, Q: Tensor, K: Tensor) -> Tensor:
-        """Each query with each key, (…, head, query, key)."""
-        return Q @ K.mT / math.sqrt(Q.shape[-1])
-
     def visible(self, length: int) -> Tensor:
         """True where a position may attend to another."""
         return causal(length)
 
-    def mix(self, scores: Tensor, V: Tensor, drop: Step) -> Tensor:
-        """What each head gives, (…, head, sequence, d_k)."""
-        masked = scores.masked_fill(~self.visible(V.shape[-2]), -torch.inf)
-        output: Tensor = drop(self.run_softmax(masked, -1)) @ V
-        return output
+    def attend(self, Q: Tensor, K: Tensor, V: Tensor, drop: Step) -> Tensor:
+        """What each head gives, (…, head, sequence, d_k), with dropout of the probabilities."""
+        length = Q.shape[-2]
+        # With the identity for values, attention gives its probabilities.
+        probabilities = self.run_scaled_dot_product_attention(
+            Q, K, torch.eye(length, dtype=Q.dtype), self.visible(length)
+        )
+        return drop(probabilities) @ V
 
     def run_gpt_block(
         self,
