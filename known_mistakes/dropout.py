@@ -240,16 +240,3 @@ def straight_through(p: float, in_features: Tensor, training: bool) -> Tensor:
         return in_features
     change = dropped(torch.ones_like(in_features), p) / (1 - p) - 1
     return in_features + (in_features * change).detach()
-
-
-@mistake(
-    "dropout",
-    "run_dropout",
-    kind="edge",
-    wrong="half precision becomes float32, because the mask is float32",
-    hint="The output has the input's dtype, in training too: which tensors do you multiply?",
-)
-def float32_result(p: float, in_features: Tensor, training: bool) -> Tensor:
-    if not training:
-        return in_features
-    return in_features * dropped(torch.ones(in_features.shape), p) / (1 - p)

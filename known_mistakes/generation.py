@@ -238,17 +238,6 @@ def all_stop_with_the_first(new: Tensor, end_of_text: int | None) -> bool:
 
 @mistake(
     "generation",
-    "ended",
-    kind="formula",
-    wrong="generation stops only where all sequences end at the same step",
-    hint="A sequence that ended stays so, whatever the model says after it: when are all done?",
-)
-def all_at_once(new: Tensor, end_of_text: int | None) -> bool:
-    return bool(new.shape[1]) and new[:, -1].tolist() == [end_of_text] * len(new)
-
-
-@mistake(
-    "generation",
     "until_end",
     kind="formula",
     wrong="a sequence goes on after its end of text",

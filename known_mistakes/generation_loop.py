@@ -174,21 +174,6 @@ def prompt_forgotten(
 @mistake(
     "generation",
     "generate",
-    kind="interface",
-    wrong="the seed is set for all of torch, so that whatever else is drawn repeats as well",
-    hint="Generation must not disturb others: a generator of your own has a seed of its own.",
-)
-def global_seed(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
-) -> list[list[int]]:
-    if settings.seed is not None:
-        torch.manual_seed(settings.seed)
-    return GPTParts.generate(parts, model, token_ids, settings._replace(seed=None))
-
-
-@mistake(
-    "generation",
-    "generate",
     kind="formula",
     wrong="a seed is set where none is given, so that every call draws the same",
     hint="Without a seed, two calls differ.",
@@ -214,3 +199,31 @@ def no_batch_dimension(
         return torch.stack([model(ids) for ids in window])
 
     return GPTParts.generate(parts, one, token_ids, settings)
+
+
+@mistake(
+    "generation",
+    "generate",
+    kind="edge",
+    wrong="an end of text of 0 is taken for none",
+    hint="Zero counts as false in a condition, but is a token like any other.",
+)
+def zero_for_none(
+    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+) -> list[list[int]]:
+    end_of_text = settings.end_of_text or None
+    return GPTParts.generate(parts, model, token_ids, settings._replace(end_of_text=end_of_text))
+
+
+@mistake(
+    "generation",
+    "generate",
+    kind="edge",
+    wrong="there is one new token even where none is asked for",
+    hint="What comes out for a maximum of zero? The question comes before the token.",
+)
+def one_at_least(
+    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+) -> list[list[int]]:
+    count = max(settings.max_new_tokens, 1)
+    return GPTParts.generate(parts, model, token_ids, settings._replace(max_new_tokens=count))
