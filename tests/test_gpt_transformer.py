@@ -324,8 +324,9 @@ def test_gpt_epsilon(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
 def test_gpt_too_long(adapters: Any, draw: Draws) -> None:
     """Refuses a sequence longer than the context with an exception."""
     weights, ids = draw_model(draw, 1), draw.integers(3, CONTEXT + 1, high=VOCABULARY)
+    sizes = (VOCABULARY, CONTEXT, D_MODEL, 1, HEADS, D_FF)
     refusal(
-        lambda: gpt_logits(adapters, weights, ids, layers=1),
+        lambda: adapters.run_gpt(*sizes, 0.0, weights, ids, tie_weights=False),
         f"A sequence of {CONTEXT + 1} tokens, where the context is {CONTEXT},",
     )
 
