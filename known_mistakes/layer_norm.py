@@ -353,3 +353,26 @@ def detached_statistics(d_model: int, eps: float, weights: Weights, in_features:
 def in_place(d_model: int, eps: float, weights: Weights, in_features: Tensor) -> Tensor:
     in_features -= in_features.mean(-1, keepdim=True)
     return divided(in_features, (variance(in_features) + eps).sqrt(), weights, in_features)
+
+
+@mistake(
+    "layer_norm",
+    "run_layer_norm",
+    kind="numerics",
+    wrong="mean and variance are computed in the input's precision, in which squares overflow",
+    hint="In float16, the square of 300 is infinity: in which dtype do you compute?",
+)
+def input_precision(d_model: int, eps: float, weights: Weights, in_features: Tensor) -> Tensor:
+    x = in_features - in_features.mean(-1, keepdim=True)
+    return divided(x, (x.square().mean(-1, keepdim=True) + eps).sqrt(), weights, x)
+
+
+@mistake(
+    "layer_norm",
+    "run_layer_norm",
+    kind="interface",
+    wrong="the result stays float32 where the input is in half precision",
+    hint="Compare the dtypes of input and output: what was converted has to be converted back.",
+)
+def float32_result(d_model: int, eps: float, weights: Weights, in_features: Tensor) -> Tensor:
+    return reference.run_layer_norm(d_model, eps, weights, in_features.float())

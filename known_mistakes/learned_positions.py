@@ -215,32 +215,6 @@ def begins_again(context_length: int, d_model: int, weights: Tensor, in_features
 @mistake(
     "learned_positions",
     "run_learned_positions",
-    kind="edge",
-    wrong="positions beyond the table get its last row",
-    hint="What was never learned cannot be given: a longer sequence is an error.",
-)
-def last_row_repeated(
-    context_length: int, d_model: int, weights: Tensor, in_features: Tensor
-) -> Tensor:
-    positions = torch.arange(in_features.shape[-2]).clamp(max=context_length - 1)
-    return in_features + weights[positions]
-
-
-@mistake(
-    "learned_positions",
-    "run_learned_positions",
-    kind="edge",
-    wrong="what lies beyond the table is cut off without a word",
-    hint="The output has as many positions as the input: a longer sequence is an error.",
-)
-def cut_off(context_length: int, d_model: int, weights: Tensor, in_features: Tensor) -> Tensor:
-    kept = in_features[..., :context_length, :]
-    return kept + rows(weights, kept)
-
-
-@mistake(
-    "learned_positions",
-    "run_learned_positions",
     kind="interface",
     wrong="the input is changed in place",
     hint="Whoever called you may need the input again: which operation writes into the tensor "
