@@ -212,6 +212,14 @@ def test_generate_seed(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     assert first != other, "Another seed drew the same tokens."
 
 
+def test_generate_seed_zero(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Takes 0 for a seed like any other number."""
+    prompts, model = draw.integers(3, 4, high=VOCABULARY), always(torch.zeros(VOCABULARY))
+    first, again = (generated(adapters, model, prompts, 10, seed=0) for _ in range(2))
+    assert [len(row) for row in first] == [10] * 3, "Ten new tokens for each sequence are expected."
+    snapshot.assert_close(again, first, "tokens drawn with the same seed")
+
+
 def test_generate_without_seed(
     adapters: Any, snapshot: Snapshot, draw: Draws, manual_seed: Callable[[int], object]
 ) -> None:
