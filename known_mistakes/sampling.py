@@ -49,15 +49,15 @@ def root_of_temperature(logits: Tensor, temperature: float) -> Tensor:
     "sampling",
     "run_next_token_probabilities",
     kind="formula",
-    wrong="probabilities are divided by the temperature and scaled to sum to 1 again, which undoes "
-    "it",
-    hint="Logits are divided, and the softmax comes after: call it with two temperatures.",
+    wrong="probabilities are divided by the temperature instead of logits, and go through a second "
+    "softmax",
+    hint="The softmax comes last, and once: what is near to 1 at a temperature of 1 must stay so.",
 )
 def temperature_after_softmax(
     parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
 ) -> Tensor:
     right = GPTParts.run_next_token_probabilities
-    return right(parts, logits, 1.0 if temperature > 0 else 0.0, top_k, top_p)
+    return right(parts, torch.softmax(logits, -1), temperature, top_k, top_p)
 
 
 @mistake(
@@ -149,8 +149,8 @@ def top_p_before_temperature(
     "sampling",
     "run_next_token_probabilities",
     kind="formula",
-    wrong="top-p is applied before top-k",
-    hint="Top-k changes which tokens have probability p together: which comes first?",
+    wrong="top-p looks at the probabilities from before top-k, all of them together",
+    hint="Top-k comes first, and what it leaves sums to 1 before top-p looks at it.",
 )
 def top_p_before_top_k(
     parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
@@ -159,26 +159,6 @@ def top_p_before_top_k(
     if temperature == 0:
         return parts.greedy(logits)
     return right(parts, right(parts, logits, temperature, None, top_p).log(), 1.0, top_k)
-
-
-@mistake(
-    "sampling",
-    "run_next_token_probabilities",
-    kind="formula",
-    wrong="top-p looks at the probabilities from before top-k, which are not scaled to sum to 1",
-    hint="What is left after top-k sums to 1 before top-p looks at it.",
-)
-def top_p_of_the_whole(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
-) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
-    if temperature == 0 or top_k is None or top_p is None:
-        return right(parts, logits, temperature, top_k, top_p)
-    both = [
-        right(parts, logits, temperature, top_k),
-        right(parts, logits, temperature, None, top_p),
-    ]
-    return rescaled(both[0].masked_fill(both[1] == 0, 0.0))
 
 
 @mistake(
