@@ -1,5 +1,6 @@
 """The classic block."""
 
+import torch
 from torch import Tensor
 
 from . import transformer_block as modern
@@ -189,3 +190,20 @@ def epsilon_of_1e_12(
         return normalised
 
     return GPTParts.build_gpt_block(parts.but(run_layer_norm=norm), sizes, weights, x, training)
+
+
+@mistake(
+    "gpt_block",
+    "build_gpt_block",
+    kind="laziness",
+    wrong="attention is called without its causal mask",
+    hint="A position must not see those after it, in the block either: who makes the mask, and who "
+    "hands it on?",
+)
+def mask_not_handed_on(
+    parts: GPTParts, sizes: BlockSizes, weights: Weights, x: Tensor, training: bool
+) -> Tensor:
+    def visible(length: int) -> Tensor:
+        return torch.ones(length, length, dtype=torch.bool)
+
+    return GPTParts.build_gpt_block(parts.but(visible=visible), sizes, weights, x, training)
