@@ -152,7 +152,7 @@ def test_gpt_feed_forward(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
         x[0, 0] = 0.0
         y = feed_forward(adapters, weights, x)
         expected = torch_feed_forward(weights, x)
-        snapshot.assert_close(y, expected, f"d_model={d_model}, d_ff={d_ff}", atol=5e-5, rtol=5e-5)
+        snapshot.assert_close(y, expected, f"d_model={d_model}, d_ff={d_ff}", atol=2e-5, rtol=2e-5)
 
 
 def test_gpt_feed_forward_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
