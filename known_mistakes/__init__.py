@@ -7,8 +7,8 @@ all adapters of a submission whose only faults are the mistakes given.
 import importlib
 import pkgutil
 
+from .all_parts import adapters_with
 from .catalogue import MISTAKES, Kind, Mistake
-from .gpt_parts import adapters_with
 from .parts import Parts
 
 for module in pkgutil.iter_modules(__path__):

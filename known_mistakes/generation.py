@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from .all_parts import AllParts, Model, Settings
 from .catalogue import mistake
-from .gpt_parts import GPTParts, Model, Settings
 
 
 @mistake(
@@ -104,7 +104,7 @@ def averaged(model: Model, window: Tensor) -> Tensor:
     hint="Only temperature 0 is greedy: call it with two seeds.",
 )
 def always_greedy(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
     return logits.argmax(-1, keepdim=True)
 
@@ -117,9 +117,9 @@ def always_greedy(
     hint="Which of the arguments do you hand on? Call it with temperature 0.",
 )
 def temperature_not_handed_on(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
-    return GPTParts.choose(parts, logits, settings._replace(temperature=1.0), generator)
+    return AllParts.choose(parts, logits, settings._replace(temperature=1.0), generator)
 
 
 @mistake(
@@ -130,9 +130,9 @@ def temperature_not_handed_on(
     hint="Which of the arguments do you hand on? Call it with a k of 1.",
 )
 def top_k_not_handed_on(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
-    return GPTParts.choose(parts, logits, settings._replace(top_k=None), generator)
+    return AllParts.choose(parts, logits, settings._replace(top_k=None), generator)
 
 
 @mistake(
@@ -143,9 +143,9 @@ def top_k_not_handed_on(
     hint="Which of the arguments do you hand on? Call it with a p near 0.",
 )
 def top_p_not_handed_on(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
-    return GPTParts.choose(parts, logits, settings._replace(top_p=None), generator)
+    return AllParts.choose(parts, logits, settings._replace(top_p=None), generator)
 
 
 @mistake(
@@ -157,11 +157,11 @@ def top_p_not_handed_on(
     "changes.",
 )
 def seeded_each_step(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
     if generator is not None and settings.seed is not None:
         generator.manual_seed(settings.seed)
-    return GPTParts.choose(parts, logits, settings, generator)
+    return AllParts.choose(parts, logits, settings, generator)
 
 
 @mistake(
@@ -172,9 +172,9 @@ def seeded_each_step(
     hint="Two calls with the same seed give the same tokens: is the generator handed to the draw?",
 )
 def seed_ignored(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
-    return GPTParts.choose(parts, logits, settings, None)
+    return AllParts.choose(parts, logits, settings, None)
 
 
 @mistake(
@@ -185,9 +185,9 @@ def seed_ignored(
     hint="Every sequence has a distribution and a draw of its own.",
 )
 def token_of_first_sequence(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
-    chosen = GPTParts.choose(parts, logits[:1], settings, generator)
+    chosen = AllParts.choose(parts, logits[:1], settings, generator)
     return chosen.expand(len(logits), 1)
 
 
@@ -199,7 +199,7 @@ def token_of_first_sequence(
     hint="Give a batch of equal prompts: must all sequences come out equal?",
 )
 def same_draw_for_the_batch(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
     probabilities = parts.run_next_token_probabilities(
         logits, settings.temperature, settings.top_k, settings.top_p
@@ -217,7 +217,7 @@ def same_draw_for_the_batch(
     hint="Likelier tokens are drawn more often: count what a fixed distribution gives.",
 )
 def drawn_uniformly(
-    parts: GPTParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
+    parts: AllParts, logits: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Tensor:
     probabilities = parts.run_next_token_probabilities(
         logits, settings.temperature, settings.top_k, settings.top_p
@@ -265,6 +265,6 @@ def end_left_out(new_ids: list[int], end_of_text: int | None) -> list[int]:
     wrong="a sequence is filled up with the end of text while others go on",
     hint="Nothing stands after the end of text: sequences of a batch may differ in length.",
 )
-def filled_up(parts: GPTParts, new_ids: list[int], end_of_text: int | None) -> list[int]:
-    kept = GPTParts.until_end(parts, new_ids, end_of_text)
+def filled_up(parts: AllParts, new_ids: list[int], end_of_text: int | None) -> list[int]:
+    kept = AllParts.until_end(parts, new_ids, end_of_text)
     return kept + kept[-1:] * (len(new_ids) - len(kept))

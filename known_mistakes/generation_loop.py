@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from .all_parts import AllParts, Model, Settings
 from .catalogue import mistake
-from .gpt_parts import GPTParts, Model, Settings
 
 
 @mistake(
@@ -15,10 +15,10 @@ from .gpt_parts import GPTParts, Model, Settings
     hint="With a prompt of ten tokens, how many new ones come out for a maximum of five?",
 )
 def prompt_counted(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     left = max(settings.max_new_tokens - token_ids.shape[1], 0)
-    return GPTParts.generate(parts, model, token_ids, settings._replace(max_new_tokens=left))
+    return AllParts.generate(parts, model, token_ids, settings._replace(max_new_tokens=left))
 
 
 @mistake(
@@ -29,9 +29,9 @@ def prompt_counted(
     hint="Only new tokens are asked for.",
 )
 def prompt_returned(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
-    new = GPTParts.generate(parts, model, token_ids, settings)
+    new = AllParts.generate(parts, model, token_ids, settings)
     return [prompt + ids for prompt, ids in zip(token_ids.tolist(), new, strict=True)]
 
 
@@ -43,10 +43,10 @@ def prompt_returned(
     hint="How many new tokens come out for a maximum of one?",
 )
 def one_too_many(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     more = settings._replace(max_new_tokens=settings.max_new_tokens + 1)
-    return GPTParts.generate(parts, model, token_ids, more)
+    return AllParts.generate(parts, model, token_ids, more)
 
 
 @mistake(
@@ -57,10 +57,10 @@ def one_too_many(
     hint="How many new tokens come out for a maximum of one?",
 )
 def one_too_few(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     less = settings._replace(max_new_tokens=max(settings.max_new_tokens - 1, 0))
-    return GPTParts.generate(parts, model, token_ids, less)
+    return AllParts.generate(parts, model, token_ids, less)
 
 
 @mistake(
@@ -71,11 +71,11 @@ def one_too_few(
     hint="The window slides on: the number of new tokens depends on their maximum alone.",
 )
 def stops_at_full_context(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     room = max(settings.context_length - token_ids.shape[1], 0)
     fewer = settings._replace(max_new_tokens=min(settings.max_new_tokens, room))
-    return GPTParts.generate(parts, model, token_ids, fewer)
+    return AllParts.generate(parts, model, token_ids, fewer)
 
 
 @mistake(
@@ -86,9 +86,9 @@ def stops_at_full_context(
     hint="A prompt may hold several texts: which tokens do you compare with the end of text?",
 )
 def ended_by_prompt(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
-    new = GPTParts.generate(parts, model, token_ids, settings)
+    new = AllParts.generate(parts, model, token_ids, settings)
     rows = zip(token_ids.tolist(), new, strict=True)
     return [[] if settings.end_of_text in prompt else ids for prompt, ids in rows]
 
@@ -101,9 +101,9 @@ def ended_by_prompt(
     hint="What should happen once the token comes?",
 )
 def end_ignored(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
-    return GPTParts.generate(parts, model, token_ids, settings._replace(end_of_text=None))
+    return AllParts.generate(parts, model, token_ids, settings._replace(end_of_text=None))
 
 
 @mistake(
@@ -114,9 +114,9 @@ def end_ignored(
     hint="How many lists come out for three prompts?",
 )
 def first_sequence_alone(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
-    return GPTParts.generate(parts, model, token_ids[:1], settings)
+    return AllParts.generate(parts, model, token_ids[:1], settings)
 
 
 @mistake(
@@ -127,13 +127,13 @@ def first_sequence_alone(
     hint="Print the sequence after two steps: on which side has it grown?",
 )
 def put_in_front(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     def flipped(window: Tensor) -> Tensor:
         return model(torch.cat([window[:, T:].flip(1), window[:, :T]], 1))
 
     T = token_ids.shape[1]
-    return GPTParts.generate(parts, flipped, token_ids, settings)
+    return AllParts.generate(parts, flipped, token_ids, settings)
 
 
 @mistake(
@@ -144,12 +144,12 @@ def put_in_front(
     hint="Print what the model sees at the second step.",
 )
 def prompt_alone(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     def of_prompt(_: Tensor) -> Tensor:
         return model(parts.window(token_ids, settings.context_length))
 
-    return GPTParts.generate(parts, of_prompt, token_ids, settings)
+    return AllParts.generate(parts, of_prompt, token_ids, settings)
 
 
 @mistake(
@@ -160,7 +160,7 @@ def prompt_alone(
     hint="Print what the model sees at the second step.",
 )
 def prompt_forgotten(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     length = token_ids.shape[1]
 
@@ -168,7 +168,7 @@ def prompt_forgotten(
         left = tokens if tokens.shape[1] == length else tokens[:, length:]
         return parts.window(left, context_length)
 
-    return GPTParts.generate(parts.but(window=new_alone), model, token_ids, settings)
+    return AllParts.generate(parts.but(window=new_alone), model, token_ids, settings)
 
 
 @mistake(
@@ -179,10 +179,10 @@ def prompt_forgotten(
     hint="Without a seed, two calls differ.",
 )
 def seeded_by_default(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     seed = 0 if settings.seed is None else settings.seed
-    return GPTParts.generate(parts, model, token_ids, settings._replace(seed=seed))
+    return AllParts.generate(parts, model, token_ids, settings._replace(seed=seed))
 
 
 @mistake(
@@ -193,12 +193,12 @@ def seeded_by_default(
     hint="A model takes ids of shape (batch, T), for a single sequence too.",
 )
 def no_batch_dimension(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     def one(window: Tensor) -> Tensor:
         return torch.stack([model(ids) for ids in window])
 
-    return GPTParts.generate(parts, one, token_ids, settings)
+    return AllParts.generate(parts, one, token_ids, settings)
 
 
 @mistake(
@@ -209,10 +209,10 @@ def no_batch_dimension(
     hint="Zero counts as false in a condition, but is a token like any other.",
 )
 def zero_for_none(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     end_of_text = settings.end_of_text or None
-    return GPTParts.generate(parts, model, token_ids, settings._replace(end_of_text=end_of_text))
+    return AllParts.generate(parts, model, token_ids, settings._replace(end_of_text=end_of_text))
 
 
 @mistake(
@@ -223,7 +223,7 @@ def zero_for_none(
     hint="What comes out for a maximum of zero? The question comes before the token.",
 )
 def one_at_least(
-    parts: GPTParts, model: Model, token_ids: Tensor, settings: Settings
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
 ) -> list[list[int]]:
     count = max(settings.max_new_tokens, 1)
-    return GPTParts.generate(parts, model, token_ids, settings._replace(max_new_tokens=count))
+    return AllParts.generate(parts, model, token_ids, settings._replace(max_new_tokens=count))

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from .all_parts import AllParts, rescaled
 from .catalogue import mistake
-from .gpt_parts import GPTParts, rescaled
 
 Cut = int | None
 Mass = float | None
@@ -54,9 +54,13 @@ def root_of_temperature(logits: Tensor, temperature: float) -> Tensor:
     hint="The softmax comes last, and once: what is near to 1 at a temperature of 1 must stay so.",
 )
 def temperature_after_softmax(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     return right(parts, torch.softmax(logits, -1), temperature, top_k, top_p)
 
 
@@ -78,7 +82,7 @@ def divided_by_zero(logits: Tensor) -> Tensor:
     wrong="temperature 0 is taken for none given, and so for 1",
     hint="Zero counts as false in a condition: temperature 0 is for the likeliest token.",
 )
-def zero_for_one(parts: GPTParts, logits: Tensor) -> Tensor:
+def zero_for_one(parts: AllParts, logits: Tensor) -> Tensor:
     return parts.run_next_token_probabilities(logits, 1.0)
 
 
@@ -124,7 +128,11 @@ def token_returned(logits: Tensor) -> Tensor:
     hint="Only temperature 0 is greedy: what do your probabilities look like at 1?",
 )
 def always_greedy(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
     return parts.greedy(logits)
 
@@ -137,9 +145,13 @@ def always_greedy(
     hint="The temperature changes which tokens have probability p together: which comes first?",
 )
 def top_p_before_temperature(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     if temperature == 0:
         return parts.greedy(logits)
     return right(parts, right(parts, logits, 1.0, top_k, top_p).log(), temperature)
@@ -153,9 +165,13 @@ def top_p_before_temperature(
     hint="Top-k comes first, and what it leaves sums to 1 before top-p looks at it.",
 )
 def top_p_before_top_k(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     if temperature == 0:
         return parts.greedy(logits)
     return right(parts, right(parts, logits, temperature, None, top_p).log(), 1.0, top_k)
@@ -169,10 +185,14 @@ def top_p_before_top_k(
     hint="Both may be given, and both cut.",
 )
 def either_cut(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
     mass = top_p if top_k is None else None
-    return GPTParts.run_next_token_probabilities(parts, logits, temperature, top_k, mass)
+    return AllParts.run_next_token_probabilities(parts, logits, temperature, top_k, mass)
 
 
 @mistake(
@@ -183,9 +203,13 @@ def either_cut(
     hint="What do your numbers sum to, and are any negative?",
 )
 def logarithms(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     return right(parts, logits, temperature, top_k, top_p).log()
 
 
@@ -198,10 +222,14 @@ def logarithms(
     hint="The vocabulary is the last dimension: over which one is your softmax?",
 )
 def softmax_over_rows(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
     over_rows = parts.but(run_softmax=lambda scores, _: torch.softmax(scores, 0).nan_to_num())
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     return right(over_rows, logits, temperature, top_k, top_p)
 
 
@@ -213,13 +241,17 @@ def softmax_over_rows(
     hint="A low temperature makes large numbers of logits: use the softmax you have built.",
 )
 def softmax_not_shifted(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
     plain = parts.but(
         cool=lambda scores, temperature: scores.float() / temperature,
         run_softmax=lambda scores, _: rescaled(scores.exp()),
     )
-    return GPTParts.run_next_token_probabilities(plain, logits, temperature, top_k, top_p)
+    return AllParts.run_next_token_probabilities(plain, logits, temperature, top_k, top_p)
 
 
 @mistake(
@@ -231,9 +263,13 @@ def softmax_not_shifted(
     "that it was given?",
 )
 def logits_changed(
-    parts: GPTParts, logits: Tensor, temperature: float = 1.0, top_k: Cut = None, top_p: Mass = None
+    parts: AllParts,
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: Cut = None,
+    top_p: Mass = None,
 ) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     probabilities = right(parts, logits, temperature, top_k, top_p)
     logits /= temperature or 1.0
     logits[probabilities == 0] = -torch.inf

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from .all_parts import AllParts, ordered, rescaled, scattered
 from .catalogue import mistake
-from .gpt_parts import GPTParts, ordered, rescaled, scattered
 
 
 @mistake(
@@ -14,8 +14,8 @@ from .gpt_parts import GPTParts, ordered, rescaled, scattered
     wrong="top-k keeps one token too many",
     hint="How many tokens are left with a k of 1?",
 )
-def one_more_than_k(parts: GPTParts, scores: Tensor, k: int) -> Tensor:
-    return GPTParts.cut_to_k(parts, scores, min(k + 1, scores.shape[-1]))
+def one_more_than_k(parts: AllParts, scores: Tensor, k: int) -> Tensor:
+    return AllParts.cut_to_k(parts, scores, min(k + 1, scores.shape[-1]))
 
 
 @mistake(
@@ -94,13 +94,13 @@ def threshold_of_first_row(scores: Tensor, k: int) -> Tensor:
     hint="What do your probabilities sum to?",
 )
 def not_rescaled(
-    parts: GPTParts,
+    parts: AllParts,
     logits: Tensor,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     kept = right(parts, logits, temperature, top_k, top_p)
     return right(parts, logits, temperature).masked_fill(kept == 0, 0.0)
 
@@ -113,13 +113,13 @@ def not_rescaled(
     hint="What do your probabilities sum to?",
 )
 def nucleus_not_rescaled(
-    parts: GPTParts,
+    parts: AllParts,
     logits: Tensor,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Tensor:
-    right = GPTParts.run_next_token_probabilities
+    right = AllParts.run_next_token_probabilities
     kept = right(parts, logits, temperature, top_k, top_p)
     return right(parts, logits, temperature, top_k).masked_fill(kept == 0, 0.0)
 
@@ -132,7 +132,7 @@ def nucleus_not_rescaled(
     hint="There are no more tokens to keep than there are: what should such a k do?",
 )
 def large_k_raises(
-    parts: GPTParts,
+    parts: AllParts,
     logits: Tensor,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -140,7 +140,7 @@ def large_k_raises(
 ) -> Tensor:
     if top_k is not None:
         logits.topk(top_k)
-    return GPTParts.run_next_token_probabilities(parts, logits, temperature, top_k, top_p)
+    return AllParts.run_next_token_probabilities(parts, logits, temperature, top_k, top_p)
 
 
 @mistake(
@@ -189,7 +189,7 @@ def one_more_than_p(descending: Tensor, p: float) -> Tensor:
     wrong="top-p sorts in ascending order, and keeps the least likely tokens",
     hint="The likeliest come first: in which direction do you sort?",
 )
-def ascending(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
+def ascending(parts: AllParts, probabilities: Tensor, p: float) -> Tensor:
     values, order = ordered(probabilities, descending=False)
     return scattered(parts.nucleus(values, p), order)
 
@@ -202,7 +202,7 @@ def ascending(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
     hint="After sorting, the first place is no longer token 0: how do values get back to their "
     "tokens?",
 )
-def not_scattered(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
+def not_scattered(parts: AllParts, probabilities: Tensor, p: float) -> Tensor:
     return parts.nucleus(ordered(probabilities)[0], p)
 
 
@@ -214,7 +214,7 @@ def not_scattered(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
     hint="After sorting, the first place is no longer token 0: how does the mask get back to the "
     "tokens?",
 )
-def mask_not_scattered(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
+def mask_not_scattered(parts: AllParts, probabilities: Tensor, p: float) -> Tensor:
     kept = parts.nucleus(ordered(probabilities)[0], p) > 0
     return rescaled(probabilities.masked_fill(~kept, 0.0))
 
@@ -226,7 +226,7 @@ def mask_not_scattered(parts: GPTParts, probabilities: Tensor, p: float) -> Tens
     wrong="the order in which top-p sorted is undone by sorting with it once more",
     hint="An order and its inverse are different: which of them do you use?",
 )
-def gathered(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
+def gathered(parts: AllParts, probabilities: Tensor, p: float) -> Tensor:
     descending, order = ordered(probabilities)
     return parts.nucleus(descending, p).gather(-1, order)
 
@@ -238,7 +238,7 @@ def gathered(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
     wrong="top-p adds up probabilities in the vocabulary's order, without sorting",
     hint="The likeliest tokens are kept, wherever they are in the vocabulary.",
 )
-def not_sorted(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
+def not_sorted(parts: AllParts, probabilities: Tensor, p: float) -> Tensor:
     return parts.nucleus(probabilities, p)
 
 
@@ -284,7 +284,7 @@ def top_p_ignored(probabilities: Tensor, p: float) -> Tensor:
     wrong="top-p keeps as many tokens in each row as the first row needs",
     hint="Every row has a nucleus of its own: which shape has what you cut with?",
 )
-def size_of_first_row(parts: GPTParts, probabilities: Tensor, p: float) -> Tensor:
+def size_of_first_row(parts: AllParts, probabilities: Tensor, p: float) -> Tensor:
     descending, order = ordered(probabilities)
     first = descending.reshape(-1, descending.shape[-1])[0]
     kept = parts.nucleus(first, p) > 0
