@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from cs336_grader.parsing import MAX_SOURCE_BYTES, SourceError, parse, text_of
 from cs336_grader.records import CouldNotJudgeError
 
+from .names import Patience, defined_names
 from .notes import Notes, named
-from .parsing import MAX_SOURCE_BYTES, Patience, SourceError, defined_names, parse, text_of
 from .sources import ARCHIVES, Source
 
 ADAPTERS = "adapters.py"

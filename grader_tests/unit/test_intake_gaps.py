@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from cs336_grader.intake import NothingToGradeError, installed, parsing, stage
+from cs336_grader.intake import NothingToGradeError, installed, names, stage
 from cs336_grader.records import CouldNotJudgeError, Staged
 from grader_tests.unit.submissions import ADAPTERS, NAMES, PACKAGE, STUBS, pack, write
 
@@ -245,7 +245,7 @@ def test_an_lfs_pointer_for_data_is_left_out(tmp_path: Path) -> None:
 
 def test_hostile_source_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files made to be slow to parse take no more than a limited time together."""
-    monkeypatch.setattr(parsing, "MAX_PARSING_SECONDS", -1)
+    monkeypatch.setattr(names, "MAX_PARSING_SECONDS", -1)
     with pytest.raises(CouldNotJudgeError, match="takes too long to parse"):
         staged(tmp_path, {"tests/adapters.py": STUBS})
 
