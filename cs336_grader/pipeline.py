@@ -23,6 +23,7 @@ from .records import (
     Staged,
     SubmissionRecord,
     Verdict,
+    WrongRequestError,
 )
 from .reports.formats import FORMATS, Destination, publish
 from .reports.plain_text import plain_line
@@ -30,7 +31,7 @@ from .rubric import Assignment, load_assignment
 from .trusted import Conditions, closed_here, outcomes
 
 # Until a worker has tried.
-NOT_MEASURED = Isolation("none")
+NOT_MEASURED = Isolation("not measured")
 MAX_NAME = 200
 MAX_NOTE = 500
 MAX_SIGHTINGS = 1000
@@ -152,7 +153,7 @@ class Ledger:
             max_score=scoring.total(problem.max_score for problem in problems),
             problems=problems,
             checks=checks,
-            notes=self.notes,
+            notes=(*self.notes, *filter(None, [scoring.left_uncarried(self.assignment, checks)])),
             findings=findings,
             duration_seconds=round(time.monotonic() - self.started, 3),
             started_at=self.started_at,
@@ -183,6 +184,7 @@ def grade(request: Request, watch: Watch) -> Report:
     Raises:
         RubricError: the assignment cannot be used.
         UnknownProblemError: it has no such problem.
+        WrongRequestError: something else that was asked for is not there.
         OSError: the report cannot be written.
     """
     assignment = load_assignment(request.assignment)
@@ -210,10 +212,19 @@ def grade(request: Request, watch: Watch) -> Report:
         ledger.fail_everything(f"Nothing could be run. {fault}")
     except CouldNotJudgeError as reason:
         absent = str(reason)
+    except WrongRequestError as reason:
+        absent = str(reason)
+        raise
     finally:
         report = ledger.report(absent)
         publish(report, request.destinations)
     return report
+
+
+def ran_nothing(report: Report) -> bool:
+    """Whether no check passed because there was nothing that could have been run."""
+    judged = all(check.verdict is Verdict.FAILED for check in report.checks)
+    return judged and report.isolation == NOT_MEASURED
 
 
 def events(ledger: Ledger) -> Generator[Measurement | Progress | Sighting | Outcome, None, None]:

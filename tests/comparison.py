@@ -238,13 +238,20 @@ def number_difference(
         (actual == expected) | (np.isnan(actual) & np.isnan(expected))
     )
     if unexpected.any():
-        names = "NaN" if np.isnan(actual[unexpected]).all() else "NaN or infinity"
+        nan = bool(np.isnan(actual[unexpected]).all())
+        if unexpected.size == 1:
+            return f"The number is {'NaN' if nan else 'infinite'}."
+        names = "NaN" if nan else "NaN or infinity"
         return f"{share(unexpected)} are {names}, first at {place(first(unexpected))}."
     error = errors(actual, expected)
     allowed = tolerance.allowed(wanted)
     wrong = error > allowed
     if not wrong.any():
         return None
+    if wrong.size == 1:
+        facts = f"The number is off by {error.item():.3g}, where {allowed.item():.1g} is allowed."
+        both = f"\n  yours {actual.item():.6g}, expected {expected.item():.6g}"
+        return facts + both if reveal else facts
     worst = np.unravel_index(int(np.argmax(np.where(wrong, error, 0.0))), error.shape)
     facts = (
         f"{share(wrong)} differ, largest error {error[worst]:.3g}"
@@ -278,7 +285,7 @@ def first(where: npt.NDArray[np.bool_]) -> tuple[int, ...]:
 
 def place(index: Sequence[int]) -> str:
     """An index as people write it: ``[0, 2, 5]``."""
-    return str(list(index)) if len(index) else "the only element"
+    return str(list(index))
 
 
 def places(

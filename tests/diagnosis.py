@@ -20,6 +20,7 @@ from .fingerprints import (
     elements,
     fingerprint,
 )
+from .titles import in_words
 
 __all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint", "matches"]
 
@@ -101,7 +102,7 @@ def diagnose(
         mistake.id for match in found for mistake in accused(match.suspect, problem)
     )
     told = one(found[0], problem) if len(found) == 1 else several(found, problem)
-    return Diagnosis(f"{told}\n{sureness(comparison, found, tried, rest)}", tuple(ids))
+    return Diagnosis(f"{told}\n{sureness(found, tried, rest)}", tuple(ids))
 
 
 def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
@@ -251,22 +252,14 @@ def several(matches: Sequence[Match], problem: str) -> str:
 
 
 def parts(mistakes: Sequence[Mistake]) -> str:
-    """The problems of mistakes: ``rope and your softmax``."""
+    """The problems of mistakes: ``softmax and your linear layer``."""
     return " and your ".join(dict.fromkeys(in_words(mistake.problem) for mistake in mistakes))
 
 
-def in_words(problem: str) -> str:
-    """A problem's name as people write it."""
-    return problem.replace("_", " ")
-
-
-def sureness(
-    comparison: Comparison, matches: Sequence[Match], tried: int, rest: Sequence[Match]
-) -> str:
+def sureness(matches: Sequence[Match], tried: int, rest: Sequence[Match]) -> str:
     """How well the output agrees, and what else gives it.
 
     Args:
-        comparison: what failed.
         matches: what is told.
         tried: how many mistakes are known.
         rest: what gives the same in parts that the problem is built on.
@@ -281,5 +274,4 @@ def sureness(
     error = max(found.error for found in matches)
     if error == 0:
         return f"It agrees to the last digit, and {end}"
-    allowed = float(comparison.tolerance.allowed(matches[0].suspect.value.numbers).max())
-    return f"It agrees to {error:.1g}, where {allowed:.1g} is allowed, and {end}"
+    return f"It agrees to {error:.1g}, and {end}"

@@ -35,8 +35,8 @@ def render(report: Report) -> str:
 
 def problem_command(report: Report, problem: ProblemResult) -> str:
     """The error that tells of a problem."""
-    earned = f"{summary.points(problem.score)} / {summary.points_whole(problem.max_score)}"
-    return command("error", problem_told(report, problem), title=f"{problem.title}: {earned}")
+    title = f"{problem.title}: {summary.problem_points(problem)}"
+    return command("error", problem_told(report, problem), title=title)
 
 
 def finding_command(finding: Finding) -> str:

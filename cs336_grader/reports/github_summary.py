@@ -54,8 +54,7 @@ def status(report: Report) -> Iterator[str]:
 def table(report: Report) -> str:
     """One row a problem."""
     rows = [
-        f"| {text(problem.title)} | {summary.points(problem.score)} "
-        f"/ {summary.points_whole(problem.max_score)} "
+        f"| {text(problem.title)} | {summary.problem_points(problem)} "
         f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
         for problem in report.problems
     ]
@@ -70,7 +69,7 @@ def details(report: Report) -> Iterator[str]:
     for problem in report.problems:
         checks = summary.open_checks(report, problem)
         groups = list(summary.grouped(summary.written(checks)))
-        notes = filter(None, [summary.carried(problem), summary.unfinished(checks)])
+        notes = filter(None, [summary.carried(report, problem), summary.unfinished(checks)])
         parts = [*map(text, notes), *map(group_told, groups[: max(0, left)])]
         left -= len(groups)
         if parts:
@@ -81,8 +80,8 @@ def details(report: Report) -> Iterator[str]:
 
 def folded(problem: ProblemResult, parts: list[str]) -> str:
     """What is told of a problem, below a line that opens it."""
-    earned = f"{summary.points(problem.score)} / {summary.points_whole(problem.max_score)}"
-    title = html.escape(plain_line(f"{problem.title}: {earned}", MAX_LINE)).replace("@", AT)
+    title = plain_line(f"{problem.title}: {summary.problem_points(problem)}", MAX_LINE)
+    title = html.escape(title).replace("@", AT)
     inside = "\n\n".join(parts)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
 
@@ -128,9 +127,13 @@ def bullets(lines: list[str], title: str) -> str:
 
 def provenance(report: Report) -> str:
     """What it takes to get the same report again."""
-    sha = span(report.submission.sha256[:12])
-    told = f"Seed {report.seed} · sha256 {sha} · isolation "
-    return told + text(summary.isolation_line(report.isolation))
+    digest = report.submission.sha256[:12]
+    told = [
+        f"Seed {report.seed}",
+        *([f"sha256 {span(digest)}"] if digest else []),
+        f"isolation {text(summary.isolation_line(report.isolation))}",
+    ]
+    return " · ".join(told)
 
 
 def cut(lines: list[str]) -> list[str]:

@@ -147,8 +147,8 @@ def problem_line(problem: ProblemResult, writer: Writer) -> Text:
     """A problem's name, points and mark, in columns."""
     name = textwrap.shorten(plain_line(problem.id, MAX_TEXT), NAME_WIDTH - 1, placeholder="...")
     line = Text(name.ljust(NAME_WIDTH))
-    earned, whole = summary.points(problem.score), summary.points_whole(problem.max_score)
-    line.append(f"{earned:>5} / {whole:<4} ")
+    earned, slash, whole = summary.problem_points(problem).partition(" / ")
+    line.append(f"{earned:>5}{slash}{whole:<4} ")
     standing = summary.standing(problem)
     return line.append(writer.marks[standing], STYLES[standing])
 
@@ -160,7 +160,7 @@ def write_failures(report: Report, writer: Writer) -> None:
         if checks:
             writer.line()
             writer.lines.append(problem_line(problem, writer))
-            writer.paragraph(summary.carried(problem), 2, MAX_LINES)
+            writer.paragraph(summary.carried(report, problem), 2, MAX_LINES)
             write_checks(checks, writer)
 
 
@@ -248,11 +248,10 @@ def write_notes(report: Report, writer: Writer) -> None:
 def write_total(report: Report, surroundings: Surroundings, writer: Writer) -> None:
     """The total, and how it came about."""
     writer.line()
-    writer.line(f"{'Total':<{LABEL_WIDTH}}{summary.total_line(report)}", "bold")
-    if not summary.is_complete(report):
-        writer.line(f"{' ' * LABEL_WIDTH}{summary.incomplete_line(report)}", STYLES["not judged"])
+    style = "bold" if summary.is_complete(report) else f"bold {STYLES['not judged']}"
+    writer.line(f"{'Total':<{LABEL_WIDTH}}{summary.total_line(report)}", style)
     for name, value in (
-        ("Submission", f"{report.submission.name} (sha256 {report.submission.sha256[:12]})"),
+        ("Submission", summary.submission_line(report)),
         ("Seed", str(report.seed)),
         ("Repeat", surroundings.repeat),
         ("Look closer", surroundings.look_closer if lost(report) else ""),

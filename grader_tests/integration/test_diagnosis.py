@@ -87,8 +87,8 @@ def test_a_wrong_part_explains_what_is_built_on_it() -> None:
     block = next(o for o in outcomes if o.check == "test_transformer_block")
     assert block.mistakes == ("rope/half_split_pairs",)
     assert block.message.startswith(
-        "Your transformer block is right, given your rope: its output is what you get when feature"
-        " i is paired with feature i + d/2.\n"
+        "Your transformer block is right, given your rotary position embedding: its output is what"
+        " you get when feature i is paired with feature i + d/2.\n"
     )
     assert "expected " not in block.message
 

@@ -92,7 +92,7 @@ STARTED = {
     "test_moving_average": UNFINISHED.format("moving_average", 4),
     "test_moving_average_of_a_constant": UNFINISHED.format("moving_average", 4),
     "test_moving_average_keeps_its_argument": UNFINISHED.format("moving_average", 4),
-    "test_count_words": f"Case [a] (2 of 2 cases): {UNFINISHED.format('count_words', 8)}",
+    "test_count_words": f"Case [a] (2 of 2 cases failed): {UNFINISHED.format('count_words', 8)}",
     "test_count_words_in_any_case": "One word was taken for several.",
 }
 FINDINGS = (
@@ -114,7 +114,11 @@ CASES: dict[str, Report] = {
     ),
     "unfinished": report(STARTED),
     "not_judged": report({"test_count_words": "It needs loguru."}, Verdict.NOT_JUDGED),
-    "nothing_to_run": report(dict.fromkeys(EVERY_CHECK, "There is no adapters.py.")),
+    "nothing_to_run": replace(
+        report(dict.fromkeys(EVERY_CHECK, "There is no adapters.py.")),
+        submission=SubmissionRecord("half_right", ""),
+        isolation=Isolation("not measured"),
+    ),
     "could_not_judge": report(dict.fromkeys(EVERY_CHECK, "No room left."), Verdict.NOT_JUDGED),
     "hostile": report({"test_count_words": HOSTILE}, notes=("note",) * 20),
 }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -89,7 +90,9 @@ def test_a_fresh_seed_is_printed_and_recorded(run: Run, tmp_path: Path) -> None:
 
 def test_quiet_prints_the_total_alone(run: Run) -> None:
     """One line, for scripts."""
-    assert run("--quiet").stdout == "4.0 / 9 (44.4 %)\n"
+    result = run("--quiet")
+    assert result.stdout == "4.0 / 9 (44.4 %)\n"
+    assert result.stderr == ""
 
 
 def test_quiet_says_why_there_is_no_verdict(run: Run) -> None:
@@ -100,8 +103,36 @@ def test_quiet_says_why_there_is_no_verdict(run: Run) -> None:
         raise CouldNotJudgeError("The disk is full.")
 
     result = run("--quiet", judge=judge)
-    assert result.stdout == "0.0 / 9 (0.0 %)\n"
+    assert result.stdout == "not judged (8 of 8 checks)\n"
     assert result.stderr == "The disk is full.\n"
+
+
+def test_quiet_tells_what_is_known_from_what_is_not(run: Run) -> None:
+    """Points so far are no total."""
+
+    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+        raise CouldNotJudgeError("The disk is full.")
+
+    result = run("--quiet", judge=judge)
+    assert result.stdout == "2.4 / 9 so far, not judged (7 of 8 checks)\n"
+    assert result.stderr == "The disk is full.\n"
+
+
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_a_path_that_holds_no_work_is_warned_of(
+    run: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """It has no points, and whoever named the wrong folder learns of it without reading on."""
+    write(tmp_path / "elsewhere", {"notes.txt": ""})
+    result = run(*options, path="elsewhere")
+    assert result.exit_code == commands.GRADED
+    assert "There is no adapters.py in the submission." in result.output
+    assert result.stderr.endswith(
+        "Warning: nothing in elsewhere could be run, so it has 0 points. Is that the submission?\n"
+    )
+    assert "sha256" not in result.stdout
+    assert "Isolation   none" not in result.stdout
 
 
 def test_every_format_is_written(run: Run, tmp_path: Path) -> None:
@@ -235,6 +266,14 @@ WRONG = {
     "there is no format 'htm'. Did you mean html?": ["--format", "htm"],
     "there is no format 'zzz'. There are: json, html,": ["--format", "zzz"],
     "no path follows 'html='": ["--format", "html="],
+    "'html=-' names no file. Name one, as in html=FOLDER/report.html": ["--format", "html=-"],
+    "'csv=.' names no file": ["--format", "csv=."],
+    "'csv=new/' names no file": ["--format", "csv=new/"],
+    "html and csv would both be written to page": ["--format", "html=page", "--format", "csv=page"],
+    "json and html would both be written to report/report.json": [
+        "--format",
+        "html=report/report.json",
+    ],
     "not in the range 0<=x<=100": ["--fail-under", "101"],
 }
 
@@ -245,6 +284,8 @@ def test_a_wrong_command_line(run: Run, message: str) -> None:
     result = run(*WRONG[message])
     assert result.exit_code == commands.USAGE
     assert message in result.stderr
+    assert result.stdout == ""
+    assert not Path("report").exists()
 
 
 def test_no_such_path(run: Run) -> None:
@@ -364,8 +405,9 @@ def test_no_new_options() -> None:
     assert isinstance(cli.main, click.Group)
 
 
-def test_the_command_to_repeat_names_what_was_chosen() -> None:
-    """A revision and a choice of adapters are part of what gives the same report again."""
+def test_the_command_to_repeat_names_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that the report depends on is part of what gives the same one again."""
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
     request = pipeline.Request(
         Path("work"),
         Path(),
@@ -374,6 +416,25 @@ def test_the_command_to_repeat_names_what_was_chosen() -> None:
         Path("report"),
         revision="a b",
         adapters=PurePosixPath("a/adapters.py"),
+        isolation="none",
+        worker_python="/opt/python",
     )
-    command = cli.repeat_command(request, named_assignment=None)
-    assert command == "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py"
+    assert cli.repeat_command(request, named_assignment=None) == (
+        "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py"
+        " --isolation none --worker-python /opt/python"
+    )
+
+
+@pytest.mark.parametrize(("on_the_path", "called"), [(True, "uv"), (False, "/work/.uv/bin/uv")])
+def test_commands_to_type_begin_as_this_one_did(
+    monkeypatch: pytest.MonkeyPatch, on_the_path: bool, called: str
+) -> None:
+    """Where uv found the program, nobody else might; uv itself may be the Makefile's own."""
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    monkeypatch.setenv("UV", "/work/.uv/bin/uv")
+    monkeypatch.setattr(shutil, "which", lambda _: "/bin/uv" if on_the_path else None)
+    request = pipeline.Request(Path(), Path(), 7, (), Path("report"))
+    repeat = cli.repeat_command(request, named_assignment=None)
+    assert repeat == f"{called} run cs336 grade . --seed 7"
+    look_closer = f"{called} run pytest --adapters-from . --seed 7 CHECK"
+    assert cli.look_closer_command(request) == look_closer
