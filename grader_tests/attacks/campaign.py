@@ -25,8 +25,8 @@ from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.running.measuring import canaries
 from cs336_grader.worker.isolation.attempts import Canaries
 from cs336_grader.worker.isolation.door import USER, VIEW
+from grader_tests.assignments import TINY
 from grader_tests.unit.readers import READERS
-from grader_tests.unit.test_rubric import TINY
 
 from .attack import CANARY, Attack
 from .corpus import CORPUS

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from grader_tests.assignments import ROOT
 from grader_tests.isolation.test_conformance import PLACES, POORER
-from grader_tests.unit.test_repository import ROOT
 
 from .corpus import CORPUS, FAMILIES, INNER, LAYERED
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_tests.integration.test_grade import grade, report
+from grader_tests.commands import grade, report
 from grader_tests.unit.submissions import write
 
 from .tampering import ATTACKS, submission

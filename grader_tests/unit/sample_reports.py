@@ -16,7 +16,7 @@ from cs336_grader.records import (
     Verdict,
 )
 from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
 
 NUMBERS = (
     "1,024 of 1,536 elements (66.7 %) differ, largest error 3.11 where 2e-05 is allowed; mean "

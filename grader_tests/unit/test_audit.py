@@ -11,7 +11,7 @@ import pytest
 from cs336_grader.audit import findings, json_file, page, terminal, workers
 from cs336_grader.audit.records import Audit, Entry, Job, Kind, Listing, Trial, Trials
 from cs336_grader.rubric import Assignment, load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ROOT
 
 RUBRIC = """
 title = "Made up"

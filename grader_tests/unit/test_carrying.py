@@ -9,7 +9,7 @@ import pytest
 from cs336_grader.judging import scoring
 from cs336_grader.records import Consequence, Finding, Outcome, ProblemResult, Verdict
 from cs336_grader.rubric import Assignment, RubricError, load_assignment, read_rubric
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
 
 ASSIGNMENT = load_assignment(TINY)
 MISTAKE = "moving_average/window_off_by_one"

@@ -25,8 +25,8 @@ from cs336_grader.records import (
 )
 from cs336_grader.reports import printing
 from cs336_grader.reports.formats import FORMATS
+from grader_tests.assignments import TINY
 from grader_tests.unit.submissions import STUBS, write
-from grader_tests.unit.test_rubric import TINY
 
 Outcomes = Callable[..., Iterator[Progress | Outcome]]
 

@@ -19,9 +19,9 @@ from cs336_grader.records import (
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.rubric import Assignment, load_assignment
 from cs336_grader.trusted import Conditions
+from grader_tests.assignments import TINY
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.submissions import STUBS, commit, write
-from grader_tests.unit.test_rubric import TINY
 
 Judge = Callable[[str], Outcome]
 

@@ -31,9 +31,9 @@ from cs336_grader.records import (
 from cs336_grader.reports import terminal
 from cs336_grader.reports.files import write
 from cs336_grader.reports.formats import FORMATS, Destination, publish
+from grader_tests.assignments import ROOT
 from grader_tests.unit.readers import READERS, unescaped
 from grader_tests.unit.sample_reports import CASES
-from grader_tests.unit.test_repository import ROOT
 
 GOLDEN = Path(__file__).parent / "golden" / "formats"
 READ_BY_PEOPLE = ("html", "gradescope", "github-summary", "github-annotations", "junit")
