@@ -240,6 +240,7 @@ def events(ledger: Ledger) -> Generator[Measurement | Progress | Sighting | Outc
             package=assignment.rubric.package,
             revision=request.revision,
             adapters=request.adapters,
+            python=request.worker_python,
         )
         ledger.admit(staged)
         conditions = Conditions(Path(run), request.isolation, request.worker_python)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cs336_grader.records import CouldNotJudgeError
+from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
 from .git_copies import copy_of
 from .listing import MAX_FILE_BYTES, Listing, takes_folders
@@ -88,7 +88,10 @@ class GitSource:
         with contextlib.suppress(CouldNotJudgeError):
             found = self.find(f"{revision}^{{commit}}") if "\n" not in revision else None
         if found is None:
-            raise CouldNotJudgeError(f"{self.name} has no revision {revision!r}")
+            raise WrongRequestError(
+                f"{self.name} has no revision {revision!r}: name a branch, a tag or a commit, as "
+                "git branch --all, git tag and git log list them"
+            )
         return found.hash
 
     def walk(self, root: str) -> None:

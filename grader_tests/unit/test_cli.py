@@ -295,6 +295,19 @@ def test_no_such_path(run: Run) -> None:
     assert "'nowhere' does not exist" in result.stderr
 
 
+def test_what_is_asked_for_and_not_there_is_no_fault_of_the_submission(run: Run) -> None:
+    """One message that says what to do instead, the exit code of a wrong command line, no table."""
+    for options, message in (
+        (("--adapters", "adapters.py"), "has no Python file adapters.py: --adapters names one"),
+        (("--revision", "main"), "submission is no git repository: leave out --revision"),
+        (("--worker-python", "submission/tests/adapters.py"), "is no Python that runs"),
+    ):
+        result = run(*options)
+        assert result.exit_code == commands.USAGE
+        assert message in result.stderr
+        assert result.stdout == ""
+
+
 def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     """Where no report can be left, nothing is graded."""
     (tmp_path / "file").touch()

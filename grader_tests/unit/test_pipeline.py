@@ -255,7 +255,7 @@ def test_what_was_chosen_is_what_is_graded(tmp_path: Path, monkeypatch: pytest.M
     assert report.notes[0].startswith("Graded revision main, commit ")
 
 
-@pytest.mark.parametrize("name", ["work.tar.gz", "work.zip", "work.git"])
+@pytest.mark.parametrize("name", ["work.tar.gz", "work.zip"])
 def test_a_submission_that_cannot_be_read_has_its_name(tmp_path: Path, name: str) -> None:
     """Without the ending, as one that can be read."""
     (tmp_path / name).write_bytes(b"damaged")
