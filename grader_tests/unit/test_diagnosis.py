@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.comparison import Comparison, Tolerance
+from tests.comparison import Comparison
 from tests.diagnosis import Suspect, diagnose, matches, recognise
+from tests.differences import Tolerance
 from tests.fingerprints import (
     Fingerprint,
     FingerprintFile,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.comparison import Comparison, Tolerance, difference
+from tests.comparison import Comparison
+from tests.differences import Tolerance, difference
 from tests.memory import MEBIBYTE, Memory
 from tests.snapshots import SnapshotFolder
 
