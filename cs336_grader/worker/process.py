@@ -4,6 +4,7 @@ A warm worker has imported torch and nothing of a submission. It forks the worke
 submission, which in turn forks one worker a check. All of them run this one loop.
 """
 
+import atexit
 import gc
 import importlib
 import os
@@ -44,6 +45,9 @@ def warm_up() -> None:
     torch.optim.AdamW([parameter]).step()
     # What has been imported stays: looking through it for garbage takes a tenth of a second.
     gc.freeze()
+    # Looked through after all where the process ends by itself: some modules, triton for one, write
+    # pages about what is never taken down.
+    atexit.register(gc.unfreeze)
 
 
 def main(channel: int) -> NoReturn:
