@@ -22,7 +22,6 @@ from cs336_grader.running import (
     warm_up,
 )
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
-
 from grader_tests.assignments import ROOT
 
 from .border_adapters import ADAPTERS
