@@ -24,7 +24,7 @@ def once_a_word(word: Word) -> Counter[Pair]:
 @trainer_mistake(
     "pairs_of",
     kind="formula",
-    wrong="where a pair overlaps itself, only every other occurrence is counted",
+    wrong="only every other occurrence of a pair that overlaps itself is counted",
     hint="In three equal letters there are two pairs of neighbours, although only one can be "
     "merged.",
 )

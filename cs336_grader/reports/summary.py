@@ -64,13 +64,17 @@ def written(checks: Iterable[CheckResult]) -> list[CheckResult]:
 
 
 def advice(report: Report, problem: ProblemResult) -> list[CheckResult]:
-    """What is good practice in a problem and was not followed; it costs nothing."""
+    """What is good practice in a problem and was not followed; it costs nothing.
+
+    What comes of a mistake in another problem alone says nothing of this one's practice.
+    """
     return written(
         check
         for check in report.checks
         if check.problem == problem.id
         and check.verdict is not Verdict.PASSED
         and check.tier is Tier.ADVICE
+        and (not check.mistakes or any(m.startswith(f"{problem.id}/") for m in check.mistakes))
     )
 
 

@@ -103,6 +103,7 @@ def test_sentences_are_said_once() -> None:
     ("changed", "message"),
     [
         ({"wrong": "The mean is missing."}, "clause without a full stop"),
+        ({"wrong": "where the mean is missing, it is 0"}, "begins with none"),
         ({"hint": "Read it again"}, "full sentences"),
         ({"kind": "style"}, "none of the kinds"),
     ],

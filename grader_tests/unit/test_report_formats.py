@@ -174,6 +174,20 @@ def test_what_was_carried_is_told(name: str) -> None:
     assert told in unescaped(text.replace("\\", ""))
 
 
+@pytest.mark.parametrize(
+    ("mistake", "told"), [("count_words/in_lower_case", False), ("moving_average/sorts", True)]
+)
+@pytest.mark.parametrize("name", ["html", "gradescope", "github-summary"])
+def test_what_comes_of_another_problem_is_no_advice(name: str, mistake: str, told: bool) -> None:
+    """It says nothing of how this one was written."""
+    checks = tuple(
+        replace(check, mistakes=(mistake,)) if check.tier is Tier.ADVICE else check
+        for check in CASES["mixed"].checks
+    )
+    text = FORMATS[name].render(replace(CASES["mixed"], checks=checks))
+    assert ("dvice, " in text) == told
+
+
 TEXTS = st.text(max_size=200) | st.sampled_from([text[:300] for text in HOSTILE.values()])
 POINTS = st.floats(0, 100)
 PICTURES = st.none() | st.builds(
