@@ -166,24 +166,7 @@ def grade(
         adapters=adapters,
     )
     report = graded(request, quiet=quiet)
-    try:
-        if quiet:
-            say_total(report)
-        else:
-            printing.show(
-                report,
-                repeat=repeat_command(request, named_assignment=assignment),
-                saved=tuple(str(destination.path) for destination in request.destinations),
-                look_closer=look_closer_command(request),
-            )
-    except OSError as error:
-        # A full disk, or a reader that has seen enough: what was judged is judged.
-        printing.discard_output()
-        saved = request.report_file
-        click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
-    if pipeline.ran_nothing(report):
-        warning = f"nothing in {path} could be run, so it has 0 points. Is that the submission?"
-        click.echo(f"Warning: {warning}", err=True)
+    tell(report, request, repeat_command(request, named_assignment=assignment), quiet=quiet)
     context.exit(exit_code(report, fail_under))
 
 
@@ -282,6 +265,29 @@ def asked_format(value: str) -> tuple[str, Path | None]:
 def one_line(error: Exception) -> str:
     """What an exception says, which may be made of what a student wrote."""
     return plain_line(str(error), MAX_ERROR)
+
+
+def tell(report: Report, request: pipeline.Request, repeat: str, *, quiet: bool) -> None:
+    """Print the report or its total, and ask about the path where it holds nothing to run."""
+    try:
+        if quiet:
+            say_total(report)
+        else:
+            printing.show(
+                report,
+                repeat=repeat,
+                saved=tuple(str(destination.path) for destination in request.destinations),
+                look_closer=look_closer_command(request),
+            )
+    except OSError as error:
+        # A full disk, or a reader that has seen enough: what was judged is judged.
+        printing.discard_output()
+        saved = request.report_file
+        click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
+    if pipeline.ran_nothing(report):
+        path = request.submission
+        warning = f"nothing in {path} could be run, so it has 0 points. Is that the submission?"
+        click.echo(f"Warning: {warning}", err=True)
 
 
 def say_total(report: Report) -> None:

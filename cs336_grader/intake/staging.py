@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError, Staged
 
-from .candidates import NothingToGradeError, find_adapters
+from .candidates import Candidate, NothingToGradeError, find_adapters
 from .closure import Closure
 from .copying import copy, within_limit
 from .gaps import Gaps
@@ -40,25 +40,21 @@ def stage(
         path: a folder, a zip, tar or tar.gz archive, or a git repository.
         adapter_names: the published adapters.
         into: an empty folder of this process's own.
-        package: what the assignment calls the student's package; a package of this name is taken
-            even where another is installed.
-        revision: the revision of a git repository to read; its files as they lie there if None.
-        adapters: the file within the submission that holds the adapters; looked for if None.
-        python: the interpreter that the submission is run in; this one if empty.
+        package: the student's, which is taken even where another of the name is installed.
+        revision: of a git repository; its files as they lie there if None.
+        adapters: the file within the submission that holds them; looked for if None.
+        python: the interpreter that runs the submission; this one if empty.
 
     Raises:
         NothingToGradeError: there is nothing in it that could be graded.
         CouldNotJudgeError: it cannot be read, or exceeds a limit.
         WrongRequestError: the path, the revision, the adapters or the interpreter are not there.
     """
-    notes = Notes()
-    runs_in = interpreter(python)
+    notes, runs_in = Notes(), interpreter(python)
     with closing(open_source(path, revision, notes)) as source:
         found = find_adapters(source, adapter_names, notes, adapters)
         if found.fault:
-            manifests = Manifests(source, [found.path], set(), runs_in, notes)
-            refuse_unread({found.path: found.fault}, manifests)
-            raise NothingToGradeError(f"{found.path} is no valid Python: {found.fault}")
+            refuse_broken(found, Manifests(source, [found.path], set(), runs_in, notes))
         closure = Closure(source, found.path, reserved_except({package, "tests"}), notes)
         if found.path not in closure.taken:
             raise CouldNotJudgeError(f"{found.path} has the name of something installed")
@@ -78,6 +74,12 @@ def stage(
         search_paths=tuple(map(str, closure.search_paths)),
         notes=notes.lines(),
     )
+
+
+def refuse_broken(found: Candidate, manifests: Manifests) -> None:
+    """Say whose fault it is that the adapters cannot be parsed: perhaps only this Python's."""
+    refuse_unread({found.path: found.fault}, manifests)
+    raise NothingToGradeError(f"{found.path} is no valid Python: {found.fault}")
 
 
 def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> None:
