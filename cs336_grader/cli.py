@@ -229,7 +229,7 @@ def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
         disable=not (shown and console.is_terminal),
     )
     with bar:
-        task = bar.add_task("working out the expected values", total=None)
+        task = bar.add_task("starting", total=None)
 
         def watch(event: pipeline.Event) -> None:
             match event:
@@ -320,9 +320,11 @@ def called_by() -> tuple[str, ...]:
     """What stands before a command of this environment: "uv run", where that began this one."""
     if "UV_RUN_RECURSION_DEPTH" not in os.environ:
         return ()
+    if shutil.which("uv"):
+        return "uv", "run"
     # The Makefile's own copy is not on the path.
-    own = os.environ.get("UV", "uv")
-    return ("uv" if shutil.which("uv") else own, "run")
+    own = Path(os.environ["UV"])
+    return str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own), "run"
 
 
 def look_closer_command(request: pipeline.Request) -> str:

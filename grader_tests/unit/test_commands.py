@@ -65,13 +65,13 @@ def test_the_command_to_repeat_names_what_was_chosen(monkeypatch: pytest.MonkeyP
     )
 
 
-@pytest.mark.parametrize(("on_the_path", "called"), [(True, "uv"), (False, "own/.uv/bin/uv")])
+@pytest.mark.parametrize(("on_the_path", "called"), [(True, "uv"), (False, ".uv/bin/uv")])
 def test_commands_to_type_begin_as_this_one_did(
     monkeypatch: pytest.MonkeyPatch, on_the_path: bool, called: str
 ) -> None:
     """Where uv found the program, nobody else might; uv itself may be the Makefile's own."""
     monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
-    monkeypatch.setenv("UV", "own/.uv/bin/uv")
+    monkeypatch.setenv("UV", str(Path.cwd() / ".uv" / "bin" / "uv"))
     monkeypatch.setattr(shutil, "which", lambda _: "/bin/uv" if on_the_path else None)
     request = pipeline.Request(Path(), Path(), 7, (), Path("report"))
     repeat = cli.repeat_command(request, named_assignment=None)
