@@ -175,12 +175,15 @@ def run_moving_average(values, width):
 """),
     "it edits the code, the closures and the defaults of the worker's functions": Attack(
         """
-import ctypes, gc, types
+import contextlib, gc, types
 
 def attack(values):
     for found in gc.get_objects():
         if isinstance(found, types.FunctionType) and found.__module__.startswith("cs336_grader"):
-            found.__code__ = (lambda *args, **kwargs: True).__code__
+            found.__defaults__ = found.__kwdefaults__ = None
+            # Of what has a closure, the code stays.
+            with contextlib.suppress(ValueError):
+                found.__code__ = (lambda *args, **kwargs: True).__code__
     return [0.0]
 """
     ),

@@ -16,6 +16,7 @@ import pytest
 from grader_tests.assignments import ROOT
 from grader_tests.isolation.test_conformance import PLACES, POORER
 
+from .attack import Attack
 from .corpus import CORPUS, FAMILIES, INNER, LAYERED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
@@ -60,6 +61,14 @@ def test_no_attack_gains_anything(level: str) -> None:
     attacks = {name: a for family in LEVELS[level][1] for name, a in family.ATTACKS.items()}
     assert {name for name, attack in attacks.items() if attack.against == "verdict"} <= set(found)
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+def test_what_an_attack_defines_is_what_runs() -> None:
+    """Its own adapters take the place of the honest ones."""
+    module: dict[str, Any] = {}
+    exec(Attack("def run_count_words(text):\n    return 'mine'\n").adapters({}), module)  # noqa: S102 (it is ours)
+    assert module["run_count_words"]("") == "mine"
+    assert module["run_moving_average"]([5.0], 2) == [0.0]
 
 
 def test_the_table_names_what_there_is() -> None:
