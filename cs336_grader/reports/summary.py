@@ -113,7 +113,8 @@ def is_complete(report: Report) -> bool:
 
 def incomplete_line(report: Report) -> str:
     """How much of an incomplete report is open."""
-    return f"incomplete: {len(unjudged(report))} of {len(counted(report))} checks were not judged"
+    opened, every = len(unjudged(report)), len(counted(report))
+    return f"incomplete: {opened} of {every} checks {'was' if opened == 1 else 'were'} not judged"
 
 
 def counted(report: Report) -> list[CheckResult]:
