@@ -104,7 +104,7 @@ def main() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("report"),
     show_default=True,
-    help=f"Where {FORMATS['json'].file_name} is written, after every check.",
+    help=f"Where {FORMATS['json'].file_name} is written, also as checks end.",
 )
 @click.option(
     "--format",

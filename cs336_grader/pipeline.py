@@ -35,6 +35,8 @@ NOT_MEASURED = Isolation("not measured")
 MAX_NAME = 200
 MAX_NOTE = 500
 MAX_SIGHTINGS = 1000
+# Made anew after each of two hundred checks, the report would take a second of the run.
+PUBLISHED_EVERY_SECONDS = 0.5
 
 NOT_REACHED = "The run has not come to this check."
 NOT_REPORTED = "The run ended without a word on this check."
@@ -175,7 +177,7 @@ class Ledger:
 
 
 def grade(request: Request, watch: Watch) -> Report:
-    """Grade a submission; its report lies in the report folder after every check.
+    """Grade a submission; what is known meanwhile lies in the report folder.
 
     Args:
         request: what to grade.
@@ -192,6 +194,7 @@ def grade(request: Request, watch: Watch) -> Report:
     partial = [each for each in request.destinations if each.format.partial]
     # Every file, so that none of an earlier run stays and a path that cannot be written is known.
     publish(ledger.report(NOT_REACHED), request.destinations)
+    published = time.monotonic()
     watch(Planned(len(ledger.checks)))
     absent = BROKEN_OFF
     try:
@@ -205,7 +208,9 @@ def grade(request: Request, watch: Watch) -> Report:
                     continue
                 if isinstance(event, Outcome):
                     ledger.outcomes.setdefault(event.check, event)
-                    publish(ledger.report(NOT_REACHED), partial)
+                    if time.monotonic() - published > PUBLISHED_EVERY_SECONDS:
+                        publish(ledger.report(NOT_REACHED), partial)
+                        published = time.monotonic()
                 watch(event)
         absent = NOT_REPORTED
     except NothingToGradeError as fault:

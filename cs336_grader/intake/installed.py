@@ -68,13 +68,12 @@ def needed_distributions() -> frozenset[str]:
 def requirements_of(name: str, *, with_extras: bool) -> list[str]:
     """The distributions that another asks for on this machine."""
     try:
-        lines = metadata.requires(name) or []
-        extras = metadata.metadata(name).get_all("Provides-Extra") or []
+        told = metadata.metadata(name)
     except metadata.PackageNotFoundError:
         return []
-    wanted = ["", *extras] if with_extras else [""]
+    wanted = ["", *(told.get_all("Provides-Extra") or [])] if with_extras else [""]
     found: list[str] = []
-    for requirement in map(Requirement, lines):
+    for requirement in map(Requirement, told.get_all("Requires-Dist") or []):
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in wanted):
             found.append(canonicalize_name(requirement.name))
