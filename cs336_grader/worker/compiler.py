@@ -19,7 +19,7 @@ def leave_compiler_out() -> None:
     What they inherit asks the compiler to leave it alone, and remembers by an attribute what that
     has come to. A release of torch that remembers it otherwise imports the compiler as ever.
     """
-    asks_compiler = torch._disable_dynamo(lambda: None).__code__
+    asks_compiler = torch._compile._disable_dynamo(lambda: None).__code__
     for method in vars(torch.optim.Optimizer).values():
         if getattr(method, "__code__", None) is asks_compiler:
             method.__wrapped__.__dynamo_disable = method.__wrapped__
@@ -42,5 +42,6 @@ class IdleCompiler(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         """Anything else is the compiler's."""
-        del sys.modules[COMPILER]
+        if sys.modules.get(COMPILER) is self:
+            del sys.modules[COMPILER], torch._dynamo
         return getattr(importlib.import_module(COMPILER), name)

@@ -44,7 +44,7 @@ def warm_up() -> None:
     leave_compiler_out()
     # The first backward pass, and the first with gradients given, import more of torch.
     parameter = torch.nn.Parameter(torch.zeros(1))
-    (parameter * 2).backward(torch.ones(1))
+    torch.autograd.backward(parameter * 2, torch.ones(1))
     # What has been imported stays: looking through it for garbage takes a tenth of a second.
     gc.freeze()
 
