@@ -154,6 +154,13 @@ def test_where_nothing_was_taken_there_is_no_digest() -> None:
     assert "sha256 not known" in FORMATS["html"].render(CASES["nothing_to_run"])
 
 
+@pytest.mark.parametrize("name", ["html", "github-summary", "github-annotations", "gradescope"])
+def test_one_check_is_not_several(name: str) -> None:
+    """The sentence is in the singular."""
+    text = FORMATS[name].render(CASES["not_judged"]).replace("\\", "")
+    assert "incomplete: 1 of 8 checks was not judged" in text
+
+
 @pytest.mark.parametrize("name", ["html", "github-summary"])
 def test_what_was_not_judged_has_no_points(name: str) -> None:
     """A zero would be taken for a mark."""
