@@ -21,9 +21,9 @@ from cs336_grader.records import (
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.rubric import Assignment, load_assignment
 from cs336_grader.trusted import Conditions
+from grader_tests.assignments import TINY
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.submissions import STUBS, commit, write
-from grader_tests.unit.test_rubric import TINY
 from grader_tests.unit.two_tracks import two_tracks
 
 Judge = Callable[[str], Outcome]
@@ -60,6 +60,7 @@ def judging(
             yield judge(check)
 
     monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    monkeypatch.setattr(pipeline, "PUBLISHED_EVERY_SECONDS", -1)
     return given
 
 
@@ -314,6 +315,7 @@ def test_the_first_word_on_a_check_counts(tmp_path: Path, monkeypatch: pytest.Mo
         yield passing("test_count_words")
 
     monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    monkeypatch.setattr(pipeline, "PUBLISHED_EVERY_SECONDS", -1)
     report = pipeline.grade(request(tmp_path, "count_words"), ignore)
     assert report.checks[0].verdict is Verdict.FAILED
 
@@ -347,7 +349,7 @@ def test_what_was_chosen_is_what_is_graded(tmp_path: Path, monkeypatch: pytest.M
     assert report.notes[0].startswith("Graded revision main, commit ")
 
 
-@pytest.mark.parametrize("name", ["work.tar.gz", "work.zip", "work.git"])
+@pytest.mark.parametrize("name", ["work.tar.gz", "work.zip"])
 def test_a_submission_that_cannot_be_read_has_its_name(tmp_path: Path, name: str) -> None:
     """Without the ending, as one that can be read."""
     (tmp_path / name).write_bytes(b"damaged")
