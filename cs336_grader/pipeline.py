@@ -27,7 +27,7 @@ from .records import (
 )
 from .reports.formats import FORMATS, Destination, publish
 from .reports.plain_text import plain_line
-from .rubric import Assignment, load_assignment
+from .rubric import Assignment, Limits, load_assignment
 from .trusted import Conditions, closed_here, outcomes
 
 # Until a worker has tried.
@@ -280,4 +280,4 @@ def examine(worker_python: str) -> Measurement:
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
         staged = Path(run, "staged")
         staged.mkdir()
-        return closed_here(staged, Conditions(Path(run), "auto", worker_python))
+        return closed_here(staged, Limits(), Conditions(Path(run), "auto", worker_python))

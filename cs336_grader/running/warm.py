@@ -40,16 +40,16 @@ class Setting:
     Attributes:
         staged: the submission's folder.
         scratch: the folder that workers may write to.
+        limits: how much they may use.
         hidden: installed packages that they must not find.
         isolated: whether anything is closed to them.
-        limits: how much they may use.
     """
 
     staged: Path
     scratch: Path
+    limits: Limits
     hidden: tuple[str, ...] = ()
     isolated: bool = True
-    limits: Limits = Limits()  # noqa: RUF009 (it cannot be changed)
 
 
 def fork_warm_worker(setting: Setting) -> "WarmWorker":
