@@ -1,6 +1,8 @@
 """What an audit makes of trials, on made-up ones: survivors, idle checks, twins, margins."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -257,3 +259,12 @@ def test_the_page_stands_alone(assignment: Assignment) -> None:
     assert "<script" not in html
     assert "http:" not in html
     assert "https:" not in html
+
+
+def test_an_interruption_while_processes_start_comes_afterwards() -> None:
+    """It is neither lost nor in the middle of that."""
+    reached = False
+    with pytest.raises(KeyboardInterrupt), workers.interruptions_held():  # noqa: PT012 (both are looked at)
+        os.kill(os.getpid(), signal.SIGINT)
+        reached = True
+    assert reached
