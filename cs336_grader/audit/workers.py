@@ -104,11 +104,17 @@ def interruptions_held() -> Iterator[None]:
 
     An interruption that comes meanwhile is not lost: it comes afterwards.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    held: list[int] = []
+    # Processes inherit what this thread blocks; what another thread then takes, the handler holds.
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 def begin() -> None:
