@@ -12,10 +12,10 @@ test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS=
 	$(UV) run pytest $(ARGS)
 
 test-grader: $(UV) ## Run the tests of the grader and of this repository
-	$(UV) run pytest grader_tests -n 2 -m "not slow" $(ARGS)
+	$(UV) run pytest grader_tests -n 2 --dist worksteal -m "not slow" $(ARGS)
 
 test-slow: $(UV) ## Run those of them that take minutes: every attack on every kind of machine
-	$(UV) run pytest grader_tests -n 2 -m slow $(ARGS)
+	$(UV) run pytest grader_tests -n 2 --dist worksteal -m slow $(ARGS)
 
 grade: $(UV) ## Grade examples/half_right, or SUBMISSION=path (more options: ARGS="--seed 0")
 	$(UV) run cs336 grade "$(SUBMISSION)" --format html $(ARGS)
@@ -27,7 +27,7 @@ snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare wi
 	$(UV) run pytest --update-snapshots; $(UV) run pytest
 
 fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (some files: ARGS="test_loss")
-	$(UV) run python -m cs336_grader.judging.fingerprints . $(ARGS)
+	$(UV) run python -m cs336_grader.audit.fingerprints . $(ARGS)
 
 tiny-model: $(UV) ## Train the model again that python -m cs336_basics.generate ships with
 	$(UV) run python -m examples.tiny_model

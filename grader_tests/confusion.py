@@ -9,24 +9,23 @@ problem's mistakes give at that seed, as in the grader.
 # ruff: noqa: T201 (a table is all it prints)
 
 import argparse
-import copy
 import importlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
-import torch
 
-from cs336_grader.judging.diagnosis import MistakenAdapters
+from cs336_grader.audit.trials import kept
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import Runner, Suite, run
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from cs336_grader.judging.local_adapters import LocalAdapters
+from cs336_grader.judging.suite import SuiteRun
+from grader_tests.assignments import ASSIGNMENT, ROOT, checks_of, suite_of
 from known_mistakes import MISTAKES, Mistake, adapters_with
 
-ASSIGNMENT = load_assignment(ROOT)
+FINGERPRINTS = ROOT / "tests" / "_fingerprints"
 
 
 @dataclass
@@ -62,40 +61,24 @@ class FirstWrong:
             self.seen = replace(comparison, actual=kept(comparison.actual), expected=expected)
 
 
-def kept(value: object) -> object:
-    """A copy that nothing changes any more."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    try:
-        return copy.deepcopy(value)
-    except Exception:
-        return value
-
-
-class Trial(Runner):
+class Diagnosed(SuiteRun):
     """Runs each case of one problem with each of the problem's mistakes, and diagnoses it."""
 
     def __init__(self, problem: str, seed: int) -> None:
-        checks = {
-            check.name: check.file
-            for check in ASSIGNMENT.checks.values()
-            if check.problem == problem
-        }
-        right = MistakenAdapters(adapters_with, ())
-        suite = Suite(ROOT, seed, checks)
-        super().__init__(suite, right, RecordedValues(), lambda _: None, lambda _: None)
+        super().__init__(suite_of(checks_of(problem), seed), RecordedValues())
         self.problem = problem
         self.own = [mistake for mistake in MISTAKES if mistake.problem == problem]
         self.rows = {mistake.id: Row() for mistake in self.own}
 
-    def explain(self, item: pytest.Item) -> None:
-        """Diagnose a case with each mistake, after it ran with none."""
+    def case(self, item: pytest.Item) -> None:
+        """Diagnose a case with each mistake."""
         if "snapshot" not in getattr(item, "fixturenames", ()):
             return
+        self.record(item)
         wrong = {}
         for mistake in self.own:
             observer = FirstWrong()
-            self.observe(item, MistakenAdapters(adapters_with, (mistake,)), observer)
+            self.run_with(item, LocalAdapters(partial(adapters_with, mistake)), observer)
             if observer.seen is not None:
                 wrong[mistake.id] = mistake, observer.seen
         for name, (_, comparison) in wrong.items():
@@ -123,14 +106,11 @@ class Trial(Runner):
         return tools.diagnose(comparison, suspects, self.problem, len(self.own))
 
 
-FINGERPRINTS = ROOT / "tests" / "_fingerprints"
-
-
 def confusion(problem: str, seed: int) -> dict[str, Row]:
     """The rows of one problem's mistakes, by their ids."""
-    trial = Trial(problem, seed)
-    run(trial.suite, trial)
-    return trial.rows
+    runner = Diagnosed(problem, seed)
+    runner.run()
+    return runner.rows
 
 
 def summary(problem: str, rows: dict[str, Row]) -> tuple[int, int, int]:

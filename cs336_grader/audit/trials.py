@@ -17,15 +17,7 @@ from typing import Any, Protocol, Self
 import pytest
 
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import (
-    ADAPTERS_SOURCE,
-    COMPARISON_OBSERVER,
-    Runner,
-    Suite,
-    check_name,
-    compares_with_reference,
-    run,
-)
+from cs336_grader.judging.suite import Suite, SuiteRun, check_name
 
 from .catalogues import Implementation
 from .records import Job, Kind, Trial, Trials
@@ -106,7 +98,7 @@ def alike(one: Comparison, other: Comparison) -> bool:
         return repr(one.actual) == repr(other.actual)
 
 
-class Watcher(Runner):
+class Watcher(SuiteRun):
     """The pytest plugin that runs each case with all implementations."""
 
     def __init__(
@@ -117,12 +109,10 @@ class Watcher(Runner):
         *,
         drawn_only: bool,
     ) -> None:
-        last = next(known for known in implementations if known.adapters is not None)
-        super().__init__(suite, last, RecordedValues(), lambda _: None, lambda _: None)
+        super().__init__(suite, RecordedValues())
         self.implementations = implementations
         self.seconds = seconds
         self.drawn_only = drawn_only
-        self.sight = Sight(last)
         self.trials: list[Trial] = []
         # Mistakes that look the same in all cases so far.
         mistakes = [known.entry.id for known in implementations if known.entry.kind is Kind.MISTAKE]
@@ -135,42 +125,28 @@ class Watcher(Runner):
         if self.drawn_only:
             items[:] = filter(drawn, items)
 
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Watch a case with all implementations, and then go on to the next as any run does."""
-        if compares_with_reference(item):
-            self.record(item)
+    def case(self, item: pytest.Item) -> None:
+        """Watch a case with all implementations."""
+        self.record(item)
         sights = [self.watch(item, known) for known in self.implementations]
         self.trials += [trial(item, sight) for sight in sights]
         seen = {sight.implementation.entry.id: sight for sight in sights}
         self.groups = [part for group in self.groups for part in divided(group, seen)]
-        return super().pytest_runtest_protocol(item, nextitem)
 
     def watch(self, item: pytest.Item, implementation: Implementation) -> Sight:
         """What is seen of a case with one implementation."""
-        self.sight = Sight(implementation)
-        source = None if implementation.adapters is None else implementation
+        sight = Sight(implementation)
         seed_generators()
-        self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: self.sight})
-        return self.sight
+        error = self.run_with(item, implementation.adapters, sight)
+        if error is not None:
+            sight.failure = f"{type(error).__name__}: {error}"[:MAX_FAILURE]
+        return sight
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:
         """Stop a case that takes too long, as if it had raised something."""
         with time_limit(self.seconds):
             return (yield)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self,
-        item: pytest.Item,  # noqa: ARG002 - pytest's name
-        call: pytest.CallInfo[None],
-    ) -> Generator[None, object, object]:
-        """Note the first thing that was raised in a case that is watched."""
-        aside = not self.judging and not self.expected.recording
-        if aside and call.excinfo is not None and self.sight.failure is None:
-            error = call.excinfo.value
-            self.sight.failure = f"{type(error).__name__}: {error}"[:MAX_FAILURE]
-        return (yield)
 
 
 def tried(
@@ -188,7 +164,7 @@ def tried(
         SuiteError: the suite cannot be run.
     """
     watcher = Watcher(suite, implementations, seconds, drawn_only=job.drawn_only)
-    run(suite, watcher)
+    watcher.run()
     return Trials(
         job,
         tuple(watcher.trials),

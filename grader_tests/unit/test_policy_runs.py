@@ -9,12 +9,12 @@ from correct_variants import VARIANTS
 from cs336_grader.policy import Examination
 from cs336_grader.records import Consequence, Finding, Sighting, Staged
 from cs336_grader.running.sightings import sightings_in
+from grader_tests.assignments import ASSIGNMENT, ROOT
 from grader_tests.unit.submissions import write
-from grader_tests.unit.test_repository import ROOT
 
-from .test_policy_sources import NESTED, SOFTMAX, assignment, examined
+from .test_policy_sources import NESTED, SOFTMAX, examined
 
-PROBLEMS = tuple(assignment().rubric.problems)
+PROBLEMS = tuple(ASSIGNMENT.rubric.problems)
 ADAPTERS = "tests/adapters.py"
 BRANCH = """
 import torch.nn.functional as F
@@ -37,6 +37,18 @@ def judged(folder: Path, source: str, *sightings: Sighting) -> list[tuple[str, s
     """What is found in these adapters after such a run: problem, name and consequence."""
     findings = examined(folder, {ADAPTERS: source}).findings(PROBLEMS, sightings)
     return [(one.problem, one.name, one.consequence.value) for one in findings]
+
+
+def test_what_was_entered_from_an_unreadable_file_costs_points(tmp_path: Path) -> None:
+    """The run shows what the source hides: a file that only Python told to recurse deeper reads."""
+    deep = "x = " + " + ".join(["1"] * 5000) + "\n"
+    files = {ADAPTERS: "from .deep import run_softmax\n", "tests/deep.py": deep}
+    seen = Sighting("test_softmax", "tests/deep.py", 3, SOFTMAX)
+    found = examined(tmp_path, files).findings(PROBLEMS, (seen,))
+    assert [(one.problem, one.file, one.consequence.value) for one in found] == [
+        ("", "tests/deep.py", "human look"),
+        ("softmax", "tests/deep.py", "costs points"),
+    ]
 
 
 def test_a_branch_that_was_taken_costs_points(tmp_path: Path) -> None:
@@ -170,7 +182,7 @@ def test_a_flood_is_cut() -> None:
 def findings_in(folder: Path) -> tuple[Finding, ...]:
     """What is found in a submission's folder."""
     staged = Staged("own", "", folder, "tests.adapters", (".",), (), frozenset())
-    return Examination(staged, assignment()).findings(PROBLEMS, ())
+    return Examination(staged, ASSIGNMENT).findings(PROBLEMS, ())
 
 
 @pytest.mark.parametrize("home", [".", "examples/half_right"])
@@ -184,7 +196,7 @@ def test_no_false_alarm_on_what_is_here(tmp_path: Path, home: str) -> None:
 def test_no_false_alarm_on_right_variants(tmp_path: Path) -> None:
     """Those that use torch's own functions, to be right in another way, are found; no others."""
     adapters: list[str] = []
-    for name, problem in assignment().rubric.problems.items():
+    for name, problem in ASSIGNMENT.rubric.problems.items():
         functions = {
             f"{function.__module__}.{function.__qualname__}"
             for variant in VARIANTS

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from grader_tests.assignments import ROOT
+
 MOST_LINES_OF_A_FILE = 400
 # Submissions have all adapters in one file, and each is a signature, a docstring and a call.
 AS_LONG_AS_IT_TAKES = {Path("tests/adapters.py")}

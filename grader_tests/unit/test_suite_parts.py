@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.comparison import Comparison, Tolerance, difference
+from tests.comparison import Comparison
+from tests.differences import Tolerance, difference
 from tests.memory import MEBIBYTE, Memory
-from tests.snapshots import SnapshotFolder
+from tests.snapshots import Snapshot, SnapshotFolder
 
 
 def test_another_shape_of_the_same_numbers_is_saved_anew(tmp_path: Path) -> None:
@@ -25,6 +26,14 @@ def test_another_shape_of_the_same_numbers_is_saved_anew(tmp_path: Path) -> None
     assert saved.shape == (3, 2)
 
 
+def test_a_name_is_compared_once(tmp_path: Path) -> None:
+    """Two values of one name in one check would be one saved value."""
+    snapshot = Snapshot("check", "", SnapshotFolder(tmp_path, recording=True))
+    snapshot.assert_match([1])
+    with pytest.raises(ValueError, match="check compares 'output' twice"):
+        snapshot.assert_match([1])
+
+
 def test_the_largest_error_is_told_with_what_is_allowed_in_its_place() -> None:
     """What is allowed grows with the number expected, so it must be that of the same element."""
     facts = difference(
@@ -32,6 +41,28 @@ def test_the_largest_error_is_told_with_what_is_allowed_in_its_place() -> None:
     )
     assert facts is not None
     assert "largest error 0.3 where 0.2 is allowed" in facts
+
+
+@pytest.mark.parametrize(
+    ("actual", "facts"),
+    [
+        (3.5, "The number is off by 0.5, where 0.0003 is allowed."),
+        (np.nan, "The number is NaN."),
+        (np.inf, "The number is infinite."),
+    ],
+)
+def test_one_number_has_no_places(actual: float, facts: str) -> None:
+    """Nothing is told of shares, of a mean, or of where it is."""
+    tolerance = Tolerance(0.0, 1e-4)
+    assert difference(torch.tensor(actual), torch.tensor(3.0), tolerance) == facts
+    assert difference(torch.tensor([actual]), torch.tensor([3.0]), tolerance) == facts
+
+
+def test_one_number_is_shown_beside_the_right_one_where_that_may_be_seen() -> None:
+    """A student who checks at seed 0 sees both."""
+    facts = difference(torch.tensor(3.5), torch.tensor(3.0), Tolerance(1e-4, 0.0), reveal=True)
+    assert facts is not None
+    assert facts.endswith("\n  yours 3.5, expected 3")
 
 
 @pytest.mark.parametrize(

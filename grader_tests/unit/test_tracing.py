@@ -13,8 +13,7 @@ import sys
 
 import pytest
 
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT, ROOT
 
 SUBMISSION = r"""
 import functools
@@ -123,6 +122,10 @@ def what_is_allowed():
     steps.zero_grad()
 
 
+def one_that_calls_another():  # 1 torch.nn.functional.softmin
+    F.softmin(x, -1)
+
+
 def what_torch_does_by_itself():
     torch.distributions.Categorical(logits=x).sample()
     torch.stft(torch.ones(400), 100, return_complex=True, window=torch.ones(100))
@@ -187,7 +190,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """What is seen in each case, and what a function returns that is watched."""
     folder = tmp_path_factory.mktemp("traced")
     (folder / "traced_submission.py").write_text(SUBMISSION, encoding="utf-8")
-    rules = load_assignment(ROOT).rubric.watched()
+    rules = ASSIGNMENT.rubric.watched()
     result = subprocess.run(
         [
             sys.executable,

@@ -5,6 +5,9 @@ import os
 import sys
 from dataclasses import dataclass
 
+if sys.platform != "win32":
+    import resource
+
 MEBIBYTE = 2**20
 OPEN_FILES = 1024
 GRACE_SECONDS = 5
@@ -12,29 +15,17 @@ GRACE_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a submission may use; all but the first three are a check's, over all its processes.
+    """What a submission may use; the rubric says what each of these means, and how much it is."""
 
-    Attributes:
-        check_seconds: how long a check may take.
-        import_seconds: how long importing the submission may take.
-        submission_seconds: how long all checks together may take.
-        cpu_seconds: of the processor.
-        memory_megabytes: of memory.
-        processes: how many, threads included.
-        file_megabytes: of one file.
-        scratch_megabytes: of all files together.
-        scratch_files: how many files.
-    """
-
-    check_seconds: float = 60
-    import_seconds: float = 120
-    submission_seconds: float = 3600
-    cpu_seconds: float = 300
-    memory_megabytes: int = 4096
-    processes: int = 512
-    file_megabytes: int = 1024
-    scratch_megabytes: int = 1024
-    scratch_files: int = 20_000
+    check_seconds: float
+    import_seconds: float
+    submission_seconds: float
+    cpu_seconds: float
+    memory_megabytes: int
+    processes: int
+    file_megabytes: int
+    scratch_megabytes: int
+    scratch_files: int
 
 
 def apply(limits: Limits, *, others: int) -> None:
@@ -49,8 +40,6 @@ def apply(limits: Limits, *, others: int) -> None:
     """
     if sys.platform == "win32":
         raise OSError("there are none on Windows")
-    import resource  # noqa: PLC0415 (Windows has none)
-
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_DATA: limits.memory_megabytes * MEBIBYTE,
@@ -82,8 +71,6 @@ def limit_cpu(limits: Limits) -> None:
     """Let this process and each that descends from it have so much of the processor."""
     if sys.platform == "win32":
         return
-    import resource  # noqa: PLC0415 (Windows has none)
-
     # Who watches from outside knows first, and says why.
     most = math.ceil(limits.cpu_seconds) + GRACE_SECONDS
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
