@@ -23,7 +23,7 @@ def last_token_alone(tokens: Tensor, context_length: int) -> Tensor:
     "generation",
     "window",
     kind="formula",
-    wrong="where there are too many tokens, the model sees the first ones instead of the last",
+    wrong="of too many tokens the model sees the first ones instead of the last",
     hint="The next token follows the newest ones: which end of the sequence does the window keep?",
 )
 def first_tokens_kept(tokens: Tensor, context_length: int) -> Tensor:
