@@ -296,13 +296,12 @@ def test_gpt_dropout_nowhere_else(adapters: Any, snapshot: Snapshot, draw: Draws
 
 def test_gpt_lengths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Takes any number of tokens up to the context length, and any number of rows."""
-    weights, ids = draw_model(draw, 3), draw.integers(3, CONTEXT, high=VOCABULARY)
-    whole = gpt_logits(adapters, weights, ids)
-    for length in (1, 7):
-        logits = gpt_logits(adapters, weights, ids[1:2, :length])
-        name = f"logits of the first {length} of {CONTEXT} tokens"
-        snapshot.assert_close(logits, whole[1:2, :length], name, atol=5e-4, rtol=5e-4)
-    snapshot.assert_match(whole, f"{CONTEXT} tokens", atol=5e-4, rtol=5e-4)
+    for rows, length in ((1, 1), (2, 7), (3, CONTEXT)):
+        # Other weights each time: nothing of one call may be left in the next.
+        weights, ids = draw_model(draw, 3), draw.integers(rows, length, high=VOCABULARY)
+        logits = gpt_logits(adapters, weights, ids)
+        name = f"logits of token ids of shape ({rows}, {length})"
+        snapshot.assert_match(logits, name, atol=5e-4, rtol=5e-4)
 
 
 def test_gpt_many_layers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
