@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from .elsewhere import pretend_installed
+from .progress import Progress
 from .snapshots import SnapshotFolder
 
 HERE = Path(__file__).parent
@@ -78,6 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[ELSEWHERE] = folder and folder.resolve()
     if folder is not None:
         pretend_installed(folder.resolve(), temporary_folder(config))
+    if not config.pluginmanager.has_plugin("adapters-source"):
+        config.pluginmanager.register(Progress(), "progress")
 
 
 def recorded(config: pytest.Config) -> Path:
