@@ -3,6 +3,7 @@
 What is not written yet is no failure to read about: it is counted, and the first one named.
 """
 
+import textwrap
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from pathlib import Path, PurePath
@@ -44,13 +45,20 @@ class Progress:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
-        self, call: pytest.CallInfo[None]
+        self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Note what a stub says, where one was reached."""
-        report = yield
         error = None if call.excinfo is None else call.excinfo.value
-        if isinstance(error, NotImplementedError) and is_of_a_stub(str(error)):
-            report.unwritten = str(error)
+        if not isinstance(error, NotImplementedError) or not is_of_a_stub(str(error)):
+            return (yield)
+        # Nobody reads the traceback, and pytest's own takes most of the time on stubs.
+        shown, item.config.option.tbstyle = item.config.option.tbstyle, "native"
+        try:
+            report = yield
+        finally:
+            item.config.option.tbstyle = shown
+        # An attribute travels with the report also from another process.
+        vars(report)["unwritten"] = str(error)
         return report
 
     def pytest_report_teststatus(
@@ -73,7 +81,15 @@ class Progress:
         elif report.when == "call" or not report.passed:
             self.cases[case.partition("[")[0]].add(report.outcome)
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, None, None]:
+        """After all else, show how far the work is."""
+        yield
+        self.show(terminalreporter)
+
+    def show(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show each problem that was run, the total if all were, and what to do next."""
         rows = [
             Row(problem, self.outcomes(problem), whole=self.is_whole(problem))
@@ -82,12 +98,14 @@ class Progress:
         rows = [row for row in rows if row.was_run]
         if not rows:
             return
-        terminalreporter.section("progress")
+        terminalreporter.write_sep("=", "progress")
         for row in rows:
             colour = {"green": True} if row.is_done else {"red": True} if row.failed else {}
             terminalreporter.write_line(row.line(), **colour)
+        width = terminalreporter.config.get_terminal_writer().fullwidth
         for line in (*total(rows), *self.next_step(rows)):
-            terminalreporter.write_line(line)
+            indent = "    " if line.startswith(" ") else ""
+            terminalreporter.write_line(textwrap.fill(line, width, subsequent_indent=indent))
 
     def outcomes(self, problem: Problem) -> dict[str, str]:
         """What became of each check of a problem that was run."""
@@ -113,6 +131,8 @@ class Progress:
             said = self.messages[first.id].partition(": ")[2] or "write it"
             lines = ["", f"{'Next' if begun else 'Begin here'}: {first.id} ({first.title})."]
             return [*lines, f"    {said[:1].upper()}{said[1:]}.", command(first)]
+        if not total(rows) and all(row.is_done for row in rows):
+            return ["", "Done here. What is next: uv run pytest"]
         return []
 
 
@@ -152,6 +172,8 @@ class Row:
         failed = sum(outcome == FAILED for outcome in self.outcomes.values())
         if failed:
             return f"{failed} of {counted(total)} {'fails' if failed == 1 else 'fail'}"
+        if self.unwritten and self.problem.extra:
+            return f"{UNWRITTEN}, extra"
         if self.unwritten:
             return UNWRITTEN if not self.passed else f"{len(self.passed)} of {counted(total)} pass"
         if self.is_done:

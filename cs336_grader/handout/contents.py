@@ -8,7 +8,7 @@ from pathlib import Path
 from cs336_grader.rubric import RUBRIC, Assignment, RubricError
 
 from .manifest import MANIFEST, manifest
-from .outline import outline
+from .outline import Outline, outline
 from .sources import ADAPTERS
 from .stripping import is_worth_having, stripped
 from .student_files import WRITTEN, write
@@ -51,11 +51,12 @@ def build(assignment: Assignment, tracks: tuple[str, ...] = ()) -> Handout:
         RubricError: there is no such track.
     """
     limited = chosen(assignment, tracks)
-    own = stubs(limited)
+    found = outline(limited)
+    own = stubs(limited, found)
     files = {**travelling(assignment.folder), **own}
     files[RUBRIC.as_posix()] = public_rubric(files[RUBRIC.as_posix()])
     for name in WRITTEN:
-        files[name] = write(name, limited, tracks).encode()
+        files[name] = write(name, limited, found, tracks).encode()
     files[MANIFEST] = manifest(limited.rubric.title, tracks, files, own)
     return Handout(limited, tracks, dict(sorted(files.items())), frozenset(own))
 
@@ -65,7 +66,9 @@ def chosen(assignment: Assignment, tracks: tuple[str, ...]) -> Assignment:
     known = assignment.rubric.tracks
     for track in tracks:
         if track not in known:
-            raise RubricError(f"There is no track {track!r}. There are: {', '.join(known) or 'none'}.")
+            raise RubricError(
+                f"There is no track {track!r}. There are: {', '.join(known) or 'none'}."
+            )
     problems = assignment.rubric.problems.items()
     return assignment.limited_to(
         {name for name, problem in problems if not tracks or problem.track in tracks}
@@ -82,9 +85,8 @@ def travelling(folder: Path) -> dict[str, bytes]:
     }
 
 
-def stubs(assignment: Assignment) -> dict[str, bytes]:
+def stubs(assignment: Assignment, found: Outline) -> dict[str, bytes]:
     """The student's own files: the package and the adapters, without the solution."""
-    found = outline(assignment)
     package = f"{assignment.rubric.package}/__init__.py"
     files = {package: f'"""{assignment.rubric.title}: your solution."""\n'}
     for file, source in found.sources.items():

@@ -18,7 +18,12 @@ class ManifestError(Exception):
 def within(path: str) -> str:
     """A path that leads nowhere else, whoever wrote it."""
     parts = PurePosixPath(path).parts
-    if not parts or PurePosixPath(path).is_absolute() or {"..", ".git"} & set(parts) or "\\" in path:
+    if (
+        not parts
+        or PurePosixPath(path).is_absolute()
+        or {"..", ".git"} & set(parts)
+        or "\\" in path
+    ):
         raise ValueError("a path within the repository is expected")
     return path
 

@@ -38,12 +38,14 @@ class Outline:
         whole: the definitions of each file that come as they are.
         aside: the classes that no adapter calls, as each file names them, with what stands in the
             place of one as a base.
+        tasks: what is to be written for each problem, by file and name.
     """
 
     sources: dict[str, Source]
     stubs: dict[str, dict[str, str]] = field(default_factory=dict)
     whole: dict[str, set[str]] = field(default_factory=dict)
     aside: dict[str, dict[str, str]] = field(default_factory=dict)
+    tasks: dict[str, list[Place]] = field(default_factory=dict)
 
 
 def outline(assignment: Assignment) -> Outline:
@@ -83,8 +85,10 @@ class Search:
                 self.own(problem_id, self.reached_by(adapter))
         for source in self.reference.values():
             self.own("", ((source, name) for name in source.kept if "." not in name))
-        for place, problem in self.owners.items():
-            self.enter(found, place, problem)
+        for place, owner in self.owners.items():
+            self.enter(found, place, owner)
+            if place in self.roots:
+                found.tasks.setdefault(owner, []).append(place)
         stubs = found.stubs[self.adapters.file] = {}
         for problem_id, problem in self.assignment.rubric.problems.items():
             for adapter in problem.adapters:
@@ -104,7 +108,9 @@ class Search:
             self.owners[source.file, name] = problem
             node = source.definitions[name]
             whole = name in source.kept
-            mentions = mentioned_names(node) if whole else self.mentions(node, self.aside[source.file])
+            mentions = (
+                mentioned_names(node) if whole else self.mentions(node, self.aside[source.file])
+            )
             for mentioned in mentions:
                 waiting.extend(self.resolve(source, mentioned))
 

@@ -87,7 +87,9 @@ def kept_lines(text: str) -> set[int]:
     """The lines that end with the mark."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return {
-        token.start[0] for token in tokens if token.type == tokenize.COMMENT and token.string == KEEP
+        token.start[0]
+        for token in tokens
+        if token.type == tokenize.COMMENT and token.string == KEEP
     }
 
 
@@ -96,9 +98,10 @@ def marked(tree: ast.Module, lines: set[int]) -> Iterator[str]:
     for node in tree.body:
         if lines.intersection(header(node)):
             yield from names_of(node)
-        for inner in node.body if isinstance(node, ast.ClassDef) else ():
-            if lines.intersection(header(inner)):
-                yield from (f"{node.name}.{name}" for name in names_of(inner))  # type: ignore[union-attr]
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if lines.intersection(header(inner)):
+                    yield from (f"{node.name}.{name}" for name in names_of(inner))
 
 
 def header(node: ast.stmt) -> range:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import libcst as cst
 
 from .outline import FIELDS, STRUCTURE
+from .unused_imports import without_unused_imports
 
 WIDTH = 100
 # A comment that begins so comes along, without the mark.
@@ -76,7 +77,9 @@ class Stripper:
         if not isinstance(node, cst.SimpleStatementLine):
             return None
         names = {owner + name for name in assigned(node)}
-        if names and (fields or not names.isdisjoint(self.stubs) or not names.isdisjoint(self.whole)):
+        if names and (
+            fields or not names.isdisjoint(self.stubs) or not names.isdisjoint(self.whole)
+        ):
             node = node.with_changes(trailing_whitespace=cst.TrailingWhitespace())
         elif not is_text(node) and not isinstance(node.body[0], cst.Import | cst.ImportFrom):
             return None
@@ -105,7 +108,8 @@ class Stripper:
         ).visit(WithoutRemarks())
         if isinstance(bare, cst.FunctionDef):
             return bare.with_changes(body=body, params=self.parameters(bare.params))
-        return cst.ensure_type(bare, cst.ClassDef).with_changes(body=body, bases=self.bases(node))
+        bare = cst.ensure_type(bare, cst.ClassDef)
+        return bare.with_changes(body=body, bases=self.bases(bare))
 
     def bases(self, node: cst.ClassDef) -> list[cst.Arg]:
         """The bases of a class, without those that are set aside."""
@@ -231,7 +235,8 @@ def is_nothing(node: cst.CSTNode) -> bool:
     if not isinstance(node, cst.SimpleStatementLine | cst.SimpleStatementSuite):
         return False
     return all(
-        isinstance(one, cst.Pass) or (isinstance(one, cst.Expr) and isinstance(one.value, cst.Ellipsis))
+        isinstance(one, cst.Pass)
+        or (isinstance(one, cst.Expr) and isinstance(one.value, cst.Ellipsis))
         for one in node.body
     )
 
@@ -244,57 +249,3 @@ def assigned(node: cst.SimpleStatementLine) -> list[str]:
         case cst.AnnAssign(target=cst.Name(value=name)):
             return [name]
     return []
-
-
-def without_unused_imports(module: cst.Module) -> cst.Module:
-    """The module, importing only what it still names."""
-    tree = ast.parse(module.code)
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            used.update(re.findall(r"\w+", node.value) if node.value.isidentifier() else ())
-    body: list[cst.BaseStatement] = []
-    above: Sequence[cst.EmptyLine] = ()
-    for node in module.body:
-        statement = node
-        if isinstance(statement, cst.SimpleStatementLine):
-            first = statement.body[0]
-            if isinstance(first, cst.Import | cst.ImportFrom):
-                kept = kept_import(first, used)
-                # The blank line above the first of a group goes to the next one.
-                above = statement.leading_lines or above
-                if kept is None:
-                    continue
-                statement = statement.with_changes(body=[kept], leading_lines=above)
-                above = ()
-        body.append(statement)
-    return module.with_changes(body=body)
-
-
-def kept_import(
-    node: cst.Import | cst.ImportFrom, used: Collection[str]
-) -> cst.Import | cst.ImportFrom | None:
-    """An import of the names that are used, or none."""
-    if isinstance(node.names, cst.ImportStar) or (
-        isinstance(node, cst.ImportFrom) and is_future(node)
-    ):
-        return node
-    kept: Sequence[cst.ImportAlias] = [
-        alias for alias in node.names if local_name(alias).partition(".")[0] in used
-    ]
-    if len(kept) == len(node.names):
-        return node
-    if not kept:
-        return None
-    last = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    return node.with_changes(names=[*kept[:-1], last])
-
-
-def is_future(node: cst.ImportFrom) -> bool:
-    """Whether an import changes how the module is read."""
-    return isinstance(node.module, cst.Name) and node.module.value == "__future__"
-
-
-def local_name(alias: cst.ImportAlias) -> str:
-    """What an imported name is called here."""
-    return str(alias.evaluated_alias or alias.evaluated_name)

@@ -15,7 +15,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from cs336_grader.records import Tier
 from cs336_grader.rubric import Assignment, Problem
 
-from .sources import ADAPTERS
+from .outline import Outline
+from .sources import ADAPTERS, Source
 
 # Each with its template.
 WRITTEN = {
@@ -34,49 +35,60 @@ class Task:
     """A problem as the README tells it.
 
     Attributes:
+        parts: what is to be written, each with its file and what its docstring says.
         adapters: the adapters with what their docstrings say.
         asked: what the checks ask for, by tier.
     """
 
     id: str
     problem: Problem
+    parts: list[tuple[str, str, str]]
     adapters: dict[str, str]
     asked: dict[Tier, list[str]]
 
 
-def write(name: str, assignment: Assignment, tracks: tuple[str, ...]) -> str:
+def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str, ...]) -> str:
     """One of the files."""
     project, uv = project_tables(assignment.folder)
-    return environment().get_template(WRITTEN[name]).render(
-        rubric=assignment.rubric,
-        tasks=list(tasks(assignment)),
-        points=sum(one.points for one in assignment.rubric.problems.values() if not one.extra),
-        project=project,
-        uv=uv,
-        tracks=tracks,
-        has_options=(assignment.folder / "tests" / "options.py").is_file(),
-        slug=re.sub(r"[^a-z0-9]+", "-", assignment.rubric.title.lower()).strip("-"),
-        tiers=Tier,
+    return (
+        environment()
+        .get_template(WRITTEN[name])
+        .render(
+            rubric=assignment.rubric,
+            tasks=list(tasks(assignment, outline)),
+            points=sum(one.points for one in assignment.rubric.problems.values() if not one.extra),
+            project=project,
+            uv=uv,
+            tracks=tracks,
+            has_options=(assignment.folder / "tests" / "options.py").is_file(),
+            slug=re.sub(r"[^a-z0-9]+", "-", assignment.rubric.title.lower()).strip("-"),
+            tiers=Tier,
+        )
     )
 
 
-def tasks(assignment: Assignment) -> Iterator[Task]:
+def tasks(assignment: Assignment, outline: Outline) -> Iterator[Task]:
     """The problems in order."""
-    said = docstrings(assignment.folder / ADAPTERS)
+    said = docstrings(outline.sources[ADAPTERS.as_posix()])
     for name, problem in assignment.rubric.problems.items():
         asked: dict[Tier, list[str]] = {tier: [] for tier in Tier}
         for tier, check in problem.checks():
             asked[tier].append(assignment.checks[check].requirement)
-        yield Task(name, problem, {one: said.get(one, "") for one in problem.adapters}, asked)
+        parts = [
+            (part, file, docstrings(outline.sources[file]).get(part, ""))
+            for file, part in outline.tasks.get(name, ())
+        ]
+        yield Task(
+            name, problem, parts, {one: said.get(one, "") for one in problem.adapters}, asked
+        )
 
 
-def docstrings(path: Path) -> dict[str, str]:
-    """What each function of a file says of itself."""
-    tree = ast.parse(path.read_bytes(), filename=path.name)
+def docstrings(source: Source) -> dict[str, str]:
+    """What each function and class of a module says of itself."""
     return {
-        node.name: ast.get_docstring(node) or ""
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
+        name: ast.get_docstring(node) or ""
+        for name, node in source.definitions.items()
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
 
 
