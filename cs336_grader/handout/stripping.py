@@ -3,7 +3,7 @@
 import ast
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import libcst as cst
@@ -36,11 +36,28 @@ def stripped(
     """
     module = cst.parse_module(text)
     stripper = Stripper(stubs, whole, aside)
-    body = [one for node in module.body if (one := stripper.statement(node)) is not None]
+    body = list(spaced((node, stripper.statement(node)) for node in module.body))
     bare = module.with_changes(
         body=body, header=marked_lines(module.header), footer=marked_lines(module.footer)
     )
     return without_unused_imports(bare).code
+
+
+def spaced(
+    statements: Iterable[tuple[cst.BaseStatement, cst.BaseStatement | None]],
+) -> Iterator[cst.BaseStatement]:
+    """What stays of some statements, with the blank line above the first of a group that goes."""
+    above: Sequence[cst.EmptyLine] = ()
+    for whole, left in statements:
+        if left is None:
+            if isinstance(whole, cst.SimpleStatementLine):
+                above = above or marked_lines(whole.leading_lines)
+            continue
+        if isinstance(left, cst.SimpleStatementLine) and not left.leading_lines:
+            yield left.with_changes(leading_lines=above)
+        else:
+            yield left
+        above = ()
 
 
 def is_worth_having(text: str) -> bool:
@@ -157,9 +174,9 @@ class Stripper:
             text = []
             if is_nothing(body):
                 return body
-        lines = [f"# {one}" for one in marked_comments(body)]
-        source = "\n".join((*lines, raising(message, depth)))
-        return cst.IndentedBlock([*text, *cst.parse_module(source + "\n").body])
+        comments = [cst.EmptyLine(comment=cst.Comment(f"# {one}")) for one in marked_comments(body)]
+        raised = cst.parse_statement(raising(message, depth))
+        return cst.IndentedBlock([*text, raised.with_changes(leading_lines=comments)])
 
 
 class WithoutRemarks(cst.CSTTransformer):

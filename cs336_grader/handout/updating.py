@@ -52,7 +52,7 @@ def plan(handout: Handout, before: Manifest, repository: Path) -> list[Change]:
         for file in sorted({*handout.files, *before.files} - {MANIFEST})
         if (change := decided(file, handout, before, repository)) is not None
     ]
-    if changes or digest(handout.files[MANIFEST]) != state(repository, MANIFEST):
+    if digest(handout.files[MANIFEST]) != state(repository, MANIFEST):
         changes.append(Change(MANIFEST, Action.REPLACE))
     return changes
 
