@@ -7,7 +7,7 @@ OUT        ?= ../$(notdir $(CURDIR))-handout
 ARGS       ?=
 
 .DEFAULT_GOAL := help
-.PHONY: test test-grader test-slow grade audit handout snapshots fingerprints schema lint types layers help
+.PHONY: test test-grader test-slow grade audit handout snapshots fingerprints tiny-model schema lint types layers help
 
 test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
 	$(UV) run pytest $(ARGS)
@@ -32,6 +32,9 @@ snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare wi
 
 fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (some files: ARGS="test_loss")
 	$(UV) run python -m cs336_grader.audit.fingerprints . $(ARGS)
+
+tiny-model: $(UV) ## Train the model again that python -m cs336_basics.generate ships with
+	$(UV) run python -m examples.tiny_model
 
 schema: $(UV) ## Write docs/*.schema.json again, from the records
 	$(UV) run python -m cs336_grader.reports.schema > docs/report.schema.json

@@ -72,6 +72,18 @@ def load_checkpoint(
     return iteration
 
 
+def load_model(src: PathOrFile, model: nn.Module) -> None:
+    """Restore the model alone, to use it and not to train on.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is no checkpoint, or the model is not like the saved one.
+    """
+    weights = read_checkpoint(src)["model"]
+    require_fit(model.state_dict(), weights)
+    model.load_state_dict(weights)
+
+
 def read_checkpoint(src: PathOrFile) -> dict[str, Any]:
     """Read a checkpoint, taking nothing from it that could execute."""
     name = f"'{os.fspath(src)}'" if isinstance(src, str | os.PathLike) else "the file object"

@@ -14,9 +14,9 @@ from .commands import (
     USAGE,
     UnjudgedError,
     default_assignment,
-    unknown_problem,
+    unknown_name,
 )
-from .pipeline import UnknownProblemError, chosen_problems
+from .judging.choice import UnknownNameError, named_problems
 from .rubric import RubricError, load_assignment
 
 EPILOG = f"""\b
@@ -72,10 +72,10 @@ def audit(
     try:
         # No submission is judged here, so there is none to keep away from.
         known = load_assignment(assignment or default_assignment(Path(os.devnull)))
-        plan = auditing.Plan(known, chosen_problems(known, problems), jobs)
+        plan = auditing.Plan(known, named_problems(known.rubric, problems), jobs)
         found = auditing.carry_out(plan, report_dir)
-    except UnknownProblemError as error:
-        raise unknown_problem(error.name, error.known) from error
+    except UnknownNameError as error:
+        raise unknown_name(error.kind, error.name, error.known) from error
     except (RubricError, auditing.CouldNotAuditError, OSError) as error:
         raise UnjudgedError(f"The checks could not be audited.\n{error}") from error
     except Exception as error:

@@ -26,8 +26,9 @@ from .commands import (
     USAGE,
     UnjudgedError,
     default_assignment,
-    unknown_problem,
+    unknown_name,
 )
+from .judging.choice import UnknownNameError
 from .records import CouldNotJudgeError, Outcome, Report, Verdict, WrongRequestError
 from .records import Progress as Begun
 from .reports import measurement, printing, summary
@@ -89,6 +90,14 @@ def main() -> None:
     "--only", multiple=True, metavar="PROBLEM", help="Grade this problem alone; repeatable."
 )
 @click.option(
+    "--track",
+    "tracks",
+    multiple=True,
+    metavar="TRACK",
+    help="Grade this track of the assignment; repeatable. Default: each track that the submission "
+    "has adapters of.",
+)
+@click.option(
     "--revision",
     metavar="REV",
     help="PATH is a git repository, with files or bare: grade this branch, tag or commit.",
@@ -139,6 +148,7 @@ def grade(
     assignment: Path | None,
     seed: int | None,
     only: tuple[str, ...],
+    tracks: tuple[str, ...],
     revision: str | None,
     adapters: PurePosixPath | None,
     report_dir: Path,
@@ -153,12 +163,15 @@ def grade(
     Its code runs in a process of its own that never sees an expected value. The report names each
     check that failed, what it asks for and what was found.
     """
+    if only and tracks:
+        raise click.UsageError("--only names problems of any track: leave out --track.")
     request = pipeline.Request(
         submission=path,
         assignment=assignment or default_assignment(path.resolve()),
         seed=secrets.randbits(32) if seed is None else seed,
         only=only,
         report_folder=report_dir,
+        tracks=tracks,
         isolation=isolation,
         worker_python=worker_python,
         formats=destinations(formats, report_dir),
@@ -195,8 +208,8 @@ def graded(request: pipeline.Request, *, quiet: bool) -> Report:
     try:
         with watching(console, shown=not quiet) as watch:
             return pipeline.grade(request, watch)
-    except pipeline.UnknownProblemError as error:
-        raise unknown_problem(error.name, error.known) from error
+    except UnknownNameError as error:
+        raise unknown_name(error.kind, error.name, error.known) from error
     except WrongRequestError as error:
         raise click.UsageError(f"{one_line(error)}.") from error
     except RubricError as error:
@@ -312,6 +325,7 @@ def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) 
         words += ["--isolation", request.isolation]
     if request.worker_python:
         words += ["--worker-python", request.worker_python]
+    words += [word for name in request.tracks for word in ("--track", name)]
     words += [word for name in request.only for word in ("--only", name)]
     return shlex.join([*called_by(), *words])
 

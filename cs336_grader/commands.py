@@ -17,11 +17,11 @@ class UnjudgedError(click.ClickException):
     exit_code = COULD_NOT_JUDGE
 
 
-def unknown_problem(name: str, known: Sequence[str]) -> click.UsageError:
-    """Says that there is no such problem, and which one was probably meant."""
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> click.UsageError:
+    """Says that there is no such problem or track, and which one was probably meant."""
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known)}."
-    return click.UsageError(f"There is no problem {name!r}. {hint}")
+    hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known) or 'none'}."
+    return click.UsageError(f"There is no {kind} {name!r}. {hint}")
 
 
 def default_assignment(submission: Path) -> Path:

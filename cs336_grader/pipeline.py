@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from .intake import NothingToGradeError, stage, submission_name
-from .judging import scoring
+from .judging import choice, scoring
 from .policy import Examination
 from .records import (
     SCHEMA_VERSION,
@@ -54,15 +54,6 @@ Event = Planned | Progress | Outcome
 Watch = Callable[[Event], None]
 
 
-class UnknownProblemError(Exception):
-    """A problem was asked for that the assignment does not have."""
-
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(name)
-        self.name = name
-        self.known = known
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to grade.
@@ -71,7 +62,8 @@ class Request:
         submission: a folder or an archive.
         assignment: the assignment's folder.
         seed: what all inputs derive from.
-        only: the problems to grade; all of them if empty.
+        only: the problems to grade, whatever track they are of.
+        tracks: the tracks to grade; those that the submission attempts if empty.
         report_folder: where report.json goes.
         formats: in what other formats the report is written, and where to.
         revision: what to read from a git repository; its files as they lie there if None.
@@ -85,6 +77,7 @@ class Request:
     seed: int
     only: tuple[str, ...]
     report_folder: Path
+    tracks: tuple[str, ...] = ()
     formats: tuple[Destination, ...] = ()
     revision: str | None = None
     adapters: PurePosixPath | None = None
@@ -103,12 +96,16 @@ class Request:
 
 
 class Ledger:
-    """What is known so far, and the report it makes."""
+    """What is known so far, and the report it makes.
 
-    def __init__(self, request: Request, assignment: Assignment, problems: tuple[str, ...]) -> None:
+    Raises:
+        UnknownNameError: the assignment lacks a problem or a track that was asked for.
+    """
+
+    def __init__(self, request: Request, assignment: Assignment) -> None:
         self.request = request
         self.assignment = assignment
-        self.problems = problems
+        self.problems = self.chosen_problems(frozenset())
         self.started_at = int(time.time())
         self.started = time.monotonic()
         self.submission = SubmissionRecord(
@@ -130,8 +127,18 @@ class Ledger:
             if check.problem in self.problems
         )
 
+    def chosen_problems(self, adapters: frozenset[str]) -> tuple[str, ...]:
+        """The problems to grade in a submission with these adapters."""
+        rubric, request = self.assignment.rubric, self.request
+        if request.only:
+            return choice.named_problems(rubric, request.only)
+        return choice.attempted_problems(rubric, request.tracks, adapters)
+
     def admit(self, staged: Staged) -> None:
-        """Note what was taken of the submission."""
+        """Note what was taken of the submission, and what it is graded in."""
+        self.problems = self.chosen_problems(staged.adapters)
+        if not self.request.only:
+            self.assignment = self.assignment.limited_to(self.problems)
         self.submission = SubmissionRecord(plain_line(staged.name, MAX_NAME), staged.sha256)
         self.notes = tuple(plain_line(note, MAX_NOTE) for note in staged.notes)
         self.examination = Examination(staged, self.assignment)
@@ -151,14 +158,15 @@ class Ledger:
             submission=self.submission,
             seed=self.request.seed,
             isolation=self.isolation,
-            score=scoring.total(problem.score for problem in problems),
-            max_score=scoring.total(problem.max_score for problem in problems),
+            score=scoring.total_score(problems),
+            max_score=scoring.total_maximum(problems),
             problems=problems,
             checks=checks,
             notes=(*self.notes, *filter(None, [scoring.left_uncarried(self.assignment, checks)])),
             findings=findings,
             duration_seconds=round(time.monotonic() - self.started, 3),
             started_at=self.started_at,
+            tracks=scoring.track_results(self.assignment.rubric.tracks, problems),
         )
 
     def note(self, sighting: Sighting) -> None:
@@ -185,17 +193,15 @@ def grade(request: Request, watch: Watch) -> Report:
 
     Raises:
         RubricError: the assignment cannot be used.
-        UnknownProblemError: it has no such problem.
+        UnknownNameError: it lacks a problem or a track that was asked for.
         WrongRequestError: something else that was asked for is not there.
         OSError: the report cannot be written.
     """
-    assignment = load_assignment(request.assignment)
-    ledger = Ledger(request, assignment, chosen_problems(assignment, request.only))
+    ledger = Ledger(request, assignment_asked_for(request))
     partial = [each for each in request.destinations if each.format.partial]
     # Every file, so that none of an earlier run stays and a path that cannot be written is known.
     publish(ledger.report(NOT_REACHED), request.destinations)
     published = time.monotonic()
-    watch(Planned(len(ledger.checks)))
     absent = BROKEN_OFF
     try:
         with contextlib.closing(events(ledger)) as stream:
@@ -226,13 +232,23 @@ def grade(request: Request, watch: Watch) -> Report:
     return report
 
 
+def assignment_asked_for(request: Request) -> Assignment:
+    """The assignment; where tracks are named, as if it had no others."""
+    assignment = load_assignment(request.assignment)
+    if not request.tracks:
+        return assignment
+    return assignment.limited_to(
+        choice.attempted_problems(assignment.rubric, request.tracks, assignment.adapter_names)
+    )
+
+
 def ran_nothing(report: Report) -> bool:
     """Whether no check passed because there was nothing that could have been run."""
     judged = all(check.verdict is Verdict.FAILED for check in report.checks)
     return judged and report.isolation == NOT_MEASURED
 
 
-def events(ledger: Ledger) -> Generator[Measurement | Progress | Sighting | Outcome, None, None]:
+def events(ledger: Ledger) -> Generator[Event | Measurement | Sighting, None, None]:
     """Stage the submission, then judge it."""
     request, assignment = ledger.request, ledger.assignment
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
@@ -248,8 +264,11 @@ def events(ledger: Ledger) -> Generator[Measurement | Progress | Sighting | Outc
             python=request.worker_python,
         )
         ledger.admit(staged)
+        yield Planned(len(ledger.checks))
         conditions = Conditions(Path(run), request.isolation, request.worker_python)
-        yield from outcomes(staged, assignment, conditions, seed=request.seed, checks=ledger.checks)
+        yield from outcomes(
+            staged, ledger.assignment, conditions, seed=request.seed, checks=ledger.checks
+        )
 
 
 def examine(worker_python: str) -> Measurement:
@@ -262,16 +281,3 @@ def examine(worker_python: str) -> Measurement:
         staged = Path(run, "staged")
         staged.mkdir()
         return closed_here(staged, Conditions(Path(run), "auto", worker_python))
-
-
-def chosen_problems(assignment: Assignment, only: tuple[str, ...]) -> tuple[str, ...]:
-    """The problems to grade, in the rubric's order.
-
-    Raises:
-        UnknownProblemError: one of them does not exist.
-    """
-    known = tuple(assignment.rubric.problems)
-    for name in only:
-        if name not in known:
-            raise UnknownProblemError(name, known)
-    return tuple(name for name in known if name in only) if only else known

@@ -45,6 +45,7 @@ class Staged:
         module: how the adapters are imported, as in "tests.adapters".
         search_paths: the folders, relative to the root, that imports start from, in order.
         notes: what was chosen, left out or refused, one sentence each.
+        adapters: the published adapters that it has, as far as its source tells.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Staged:
     module: str
     search_paths: tuple[str, ...]
     notes: tuple[str, ...]
+    adapters: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,8 @@ class ProblemResult:
         score: the points, with those carried forward.
         carried: the points for what is right but for a mistake that costs another problem.
         carried_from: those other problems.
+        track: the one it is part of; empty where the assignment has no tracks.
+        extra: whether its points come on top, and are in no sum of maximum points.
     """
 
     id: str
@@ -162,6 +166,18 @@ class ProblemResult:
     verdict: Verdict
     carried: float = 0.0
     carried_from: tuple[str, ...] = ()
+    track: str = ""
+    extra: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrackResult:
+    """One track in the report, with the points of its problems."""
+
+    id: str
+    title: str
+    score: float
+    max_score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +265,7 @@ class Report:
         findings: what the assignment's rules have to say about its source and its run.
         duration_seconds: from the start to now.
         started_at: seconds since the beginning of 1970, UTC; 0 where it is not known.
+        tracks: those that were graded; none where the assignment has no tracks.
     """
 
     schema_version: int
@@ -263,3 +280,4 @@ class Report:
     duration_seconds: float
     findings: tuple[Finding, ...] = ()
     started_at: int = 0
+    tracks: tuple[TrackResult, ...] = ()

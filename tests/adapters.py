@@ -20,21 +20,12 @@ from torch import Tensor, nn
 
 from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
 from cs336_basics.data import get_batch
+from cs336_basics.decoder import CausalMultiHeadSelfAttention
+from cs336_basics.layers import Embedding, Linear, scaled_dot_product_attention, softmax
 from cs336_basics.loss import cross_entropy
-from cs336_basics.model import (
-    CausalMultiHeadSelfAttention,
-    Embedding,
-    Linear,
-    RMSNorm,
-    RotaryPositionalEmbedding,
-    SwiGLU,
-    TransformerBlock,
-    TransformerLM,
-    scaled_dot_product_attention,
-    silu,
-    softmax,
-)
+from cs336_basics.model import RMSNorm, SwiGLU, TransformerBlock, TransformerLM, silu
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
+from cs336_basics.positions import RotaryPositionalEmbedding
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
 

@@ -15,6 +15,7 @@ import pytest
 from .elsewhere import pretend_installed
 from .progress import Progress
 from .snapshots import SnapshotFolder
+from .tracks import Tracks
 
 HERE = Path(__file__).parent
 SAVED = HERE / "_snapshots"
@@ -53,6 +54,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="check the submission in another folder, in this process; expected values for another"
         " seed than 0 come from the adapters beside the suite",
     )
+    group.addoption(
+        "--track",
+        action="append",
+        default=[],
+        metavar="TRACK",
+        help="run the checks of this track of the assignment alone, may be repeated (default: each"
+        " track that the adapters are of)",
+    )
 
 
 def seed_number(text: str) -> int:
@@ -69,6 +78,8 @@ def pytest_configure(config: pytest.Config) -> None:
     place: Path | None = option.snapshots
     if folder is not None and not (folder / "tests" / "adapters.py").is_file():
         raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
+    if option.track and not set(option.track) <= (known := Tracks().titles).keys():
+        raise pytest.UsageError(f"--track: there are these alone: {', '.join(known)}")
     if option.update_snapshots and option.seed != 0 and place is None:
         raise pytest.UsageError("snapshots are saved for seed 0 only: leave out --seed")
     if option.seed != 0 and folder is not None and place is None:
@@ -81,6 +92,15 @@ def pytest_configure(config: pytest.Config) -> None:
         pretend_installed(folder.resolve(), temporary_folder(config))
     if not config.pluginmanager.has_plugin("adapters-source"):
         config.pluginmanager.register(Progress(), "progress")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the checks of the tracks that were asked for."""
+    if chosen := config.option.track:
+        tracks = Tracks()
+        kept = {item for item in items if tracks.has(getattr(item, "originalname", ""), chosen)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
 
 
 def recorded(config: pytest.Config) -> Path:

@@ -14,7 +14,7 @@ from cs336_grader.parsing import MAX_SOURCE_BYTES, SourceError, parse
 from .gaps import Reading
 from .listing import MAX_FILE_BYTES
 from .modules import COMPILED, INIT, Modules
-from .names import Patience, imports
+from .names import Patience, defined_names, imports
 from .notes import Notes
 from .sources import Source
 
@@ -152,6 +152,7 @@ class Closure:
             # Importing it will fail and say why, unless nothing ever imports it.
             reading.fault = str(error)
             return
+        reading.names = frozenset(defined_names(tree))
         for found in sorted(set(imports(tree)), key=lambda found: found.parts):
             if not found.level:
                 self.follow_absolute(found.parts, reading)
@@ -180,7 +181,10 @@ class Closure:
 
     def take_import(self, folder: PurePosixPath, parts: tuple[str, ...], reading: Reading) -> None:
         """Take what an import stands for that starts in a folder, and remember what that is."""
-        reading.leads.update(self.modules.along(folder, parts))
+        files = self.modules.along(folder, parts)
+        reading.leads.update(files)
+        if parts[-1] == "*":
+            reading.stars.update(files[-1:])
         miss = self.modules.near_miss(folder, parts)
         if miss is not None:
             reading.misses.add(miss)

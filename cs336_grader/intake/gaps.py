@@ -22,12 +22,16 @@ class Reading:
         elsewhere: the top-level names that are not the submission's.
         misses: what the submission has in place of something that is imported.
         fault: why the file cannot be parsed, or an empty text.
+        names: what the file binds at its top level.
+        stars: the files of the submission of which it imports all names.
     """
 
     leads: set[PurePosixPath] = field(default_factory=set)
     elsewhere: set[str] = field(default_factory=set)
     misses: set[NearMiss] = field(default_factory=set)
     fault: str = ""
+    names: frozenset[str] = frozenset()
+    stars: set[PurePosixPath] = field(default_factory=set)
 
 
 class Gaps:
@@ -97,3 +101,15 @@ def reached_from(
             pending += readings[path].leads
             pending += [folder / INIT for folder in path.parents]
     return sorted(reached)
+
+
+def names_of(adapters: PurePosixPath, readings: Mapping[PurePosixPath, Reading]) -> frozenset[str]:
+    """The names that the adapters have, those of the files included that they import all of."""
+    files: set[PurePosixPath] = set()
+    pending = [adapters]
+    while pending:
+        path = pending.pop()
+        if path in readings and path not in files:
+            files.add(path)
+            pending += readings[path].stars
+    return frozenset().union(*(readings[path].names for path in files))

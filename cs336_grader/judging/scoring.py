@@ -1,7 +1,7 @@
 """Turns outcomes into points. The rubric is the denominator: what is not known earns nothing."""
 
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
@@ -12,6 +12,7 @@ from cs336_grader.records import (
     Outcome,
     ProblemResult,
     Tier,
+    TrackResult,
     Verdict,
 )
 from cs336_grader.reports.plain_text import plain
@@ -162,6 +163,8 @@ def problem_result(
         ),
         carried=carried,
         carried_from=tuple(sorted(set(excused.values()))) if carried else (),
+        track=problem.track,
+        extra=problem.extra,
     )
 
 
@@ -196,6 +199,28 @@ def problem_verdict(verdicts: list[Verdict]) -> Verdict:
     if Verdict.NOT_JUDGED in verdicts:
         return Verdict.NOT_JUDGED
     return Verdict.FAILED if Verdict.FAILED in verdicts else Verdict.PASSED
+
+
+def track_results(
+    tracks: Mapping[str, str], problems: Sequence[ProblemResult]
+) -> tuple[TrackResult, ...]:
+    """The points of each track, given by its title, of which there is a problem."""
+    own = {track: [one for one in problems if one.track == track] for track in tracks}
+    return tuple(
+        TrackResult(track, title, total_score(own[track]), total_maximum(own[track]))
+        for track, title in tracks.items()
+        if own[track]
+    )
+
+
+def total_score(problems: Iterable[ProblemResult]) -> float:
+    """The points of these problems, extra ones included."""
+    return total(problem.score for problem in problems)
+
+
+def total_maximum(problems: Iterable[ProblemResult]) -> float:
+    """What full marks are: extra problems come on top of them."""
+    return total(problem.max_score for problem in problems if not problem.extra)
 
 
 def total(points: Iterable[float]) -> float:

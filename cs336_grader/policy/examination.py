@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from cs336_grader.records import Consequence, Finding, Sighting, Staged
 from cs336_grader.reports.plain_text import plain_line
@@ -54,7 +54,7 @@ class Examination:
         tops = {name.partition(".")[0] for rules in self.book.of_problem.values() for name in rules}
         self.program = Program(staged.root, staged.search_paths, tops)
         read(self.program)
-        methods = called_methods(assignment.folder)
+        methods = called_methods(assignment)
         self.reaches = {
             name: Reach(self.program, [f"{staged.module}.{a}" for a in problem.adapters], methods)
             for name, problem in assignment.rubric.problems.items()
@@ -158,15 +158,19 @@ class Examination:
     def admitted(self, sightings: Iterable[Sighting]) -> dict[tuple[str, int, str], list[str]]:
         """What was seen, with the checks that saw it; what cannot be true is passed over."""
         found: dict[tuple[str, int, str], list[str]] = {}
-        places = {check: place for place, check in enumerate(self.assignment.checks)}
-        for sighting in sorted(sightings, key=lambda one: places.get(one.check, -1)):
+        order = {check: number for number, check in enumerate(self.assignment.checks)}
+        for sighting in sorted(sightings, key=lambda one: order.get(one.check, -1)):
             check = self.assignment.checks.get(sighting.check)
             if check is None or self.book.ruling(sighting.name, check.problem) is None:
                 continue
             definition = self.program.enclosing(sighting.file, sighting.line)
             if definition is not None:
-                key = (sighting.file, *self.as_written(definition, sighting))
-                found.setdefault(key, []).append(check.name)
+                place = self.as_written(definition, sighting)
+            elif sighting.file in self.program.unread:
+                place = sighting.line, sighting.name
+            else:
+                continue
+            found.setdefault((sighting.file, *place), []).append(check.name)
         return found
 
     def as_written(self, definition: Definition, sighting: Sighting) -> tuple[int, str]:
@@ -224,7 +228,7 @@ def without_doubles(entries: Entries) -> None:
             del entries[problem, file, name]
 
 
-def called_methods(folder: Path) -> set[str]:
-    """The names of all methods that a suite's checks call of anything."""
-    files = sorted((folder / "tests").glob("test_*.py"))
+def called_methods(assignment: Assignment) -> set[str]:
+    """The names of all methods that an assignment's checks call of anything."""
+    files = {assignment.folder / check.file for check in assignment.checks.values()}
     return {name for file in files for name in METHOD_CALL.findall(file.read_text("utf-8"))}

@@ -28,7 +28,8 @@ def render(report: Report) -> str:
 def result(report: Report) -> dict[str, Any]:
     """The result; one test a problem."""
     complete = summary.is_complete(report)
-    passed = all(problem.verdict is Verdict.PASSED for problem in report.problems)
+    counting = [problem for problem in report.problems if not problem.extra]
+    passed = all(problem.verdict is Verdict.PASSED for problem in counting)
     message = summary.total_line(report) if complete else summary.incomplete_line(report)
     return {
         "version": RESULT_VERSION,
@@ -45,7 +46,7 @@ def test(report: Report, problem: ProblemResult, *, scored: bool) -> dict[str, A
     first = next(iter(summary.open_checks(report, problem) or checks), None)
     told = "" if problem.verdict is Verdict.PASSED else problem_told(report, problem)
     return {
-        "name": plain_line(problem.title, MAX_OUTPUT),
+        "name": plain_line(summary.title(problem), MAX_OUTPUT),
         "status": STATUS[problem.verdict],
         "score": problem.score if scored else 0,
         "message": plain(told, MAX_OUTPUT),

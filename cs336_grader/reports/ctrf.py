@@ -1,7 +1,7 @@
 """The report in the Common Test Report Format (CTRF).
 
-Advice that was not followed is "other": it was neither passed nor does it fail anything. So is what
-was not judged; ``rawStatus`` tells them apart.
+Advice that was not followed is "other": it was neither passed nor does it fail anything. So are an
+extra problem that was not solved, and what was not judged; ``rawStatus`` tells them apart.
 
 Format: https://ctrf.io/docs/specification/root
 """
@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from cs336_grader.records import CheckResult, Report, Tier, Verdict
+from cs336_grader.records import CheckResult, Report, Verdict
 
 from . import summary
 from .plain_text import plain_line
@@ -22,7 +22,7 @@ MILLISECONDS = 1000
 
 def render(report: Report) -> str:
     """The report as JSON text."""
-    counts = Counter(map(status, report.checks))
+    counts = Counter(status(report, check) for check in report.checks)
     start = report.started_at * MILLISECONDS
     results = {
         "tool": {"name": "cs336"},
@@ -38,24 +38,24 @@ def render(report: Report) -> str:
             "stop": start + milliseconds(report.duration_seconds),
             "extra": extra(report),
         },
-        "tests": [test(check) for check in report.checks],
+        "tests": [test(report, check) for check in report.checks],
     }
     whole = {"reportFormat": "CTRF", "specVersion": SPECIFICATION, "results": results}
     return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def status(check: CheckResult) -> str:
+def status(report: Report, check: CheckResult) -> str:
     """What became of a check, in the format's words."""
-    fails = check.verdict is Verdict.FAILED and check.tier is not Tier.ADVICE
+    fails = check.verdict is Verdict.FAILED and summary.lossy(report, check)
     return "passed" if check.verdict is Verdict.PASSED else "failed" if fails else "other"
 
 
-def test(check: CheckResult) -> dict[str, Any]:
+def test(report: Report, check: CheckResult) -> dict[str, Any]:
     """A check."""
     told = {} if check.verdict is Verdict.PASSED else {"trace": check_told(check)}
     return {
         "name": plain_line(check.id, MAX_TEXT) or "(without a name)",
-        "status": status(check),
+        "status": status(report, check),
         "duration": milliseconds(check.duration_seconds),
         "suite": [plain_line(check.problem, MAX_TEXT)],
         "message": plain_line(check.requirement, MAX_TEXT),
@@ -79,6 +79,10 @@ def extra(report: Report) -> dict[str, Any]:
         "points": {
             plain_line(problem.id, MAX_TEXT): [problem.score, problem.max_score]
             for problem in report.problems
+        },
+        "tracks": {
+            plain_line(track.id, MAX_TEXT): [track.score, track.max_score]
+            for track in report.tracks
         },
     }
 

@@ -23,8 +23,9 @@ MAX_PROPERTY = 200
 def render(report: Report) -> str:
     """The commands: an error for each problem that lost points, a warning for what to look at."""
     lost = [problem for problem in report.problems if problem.verdict is Verdict.FAILED]
-    errors = [problem_command(report, problem) for problem in lost]
-    warnings = [finding_command(finding) for finding in report.findings]
+    errors = [problem_command("error", report, problem) for problem in lost if not problem.extra]
+    warnings = [problem_command("warning", report, problem) for problem in lost if problem.extra]
+    warnings += [finding_command(finding) for finding in report.findings]
     if not summary.is_complete(report):
         text = f"The score is {summary.incomplete_line(report)}."
         warnings.insert(0, command("warning", text, title="Incomplete"))
@@ -33,10 +34,10 @@ def render(report: Report) -> str:
     return "\n".join([*most(errors, "error"), *most(warnings, "warning"), total]) + "\n"
 
 
-def problem_command(report: Report, problem: ProblemResult) -> str:
-    """The error that tells of a problem."""
-    title = f"{problem.title}: {summary.problem_points(problem)}"
-    return command("error", problem_told(report, problem), title=title)
+def problem_command(kind: str, report: Report, problem: ProblemResult) -> str:
+    """The command that tells of a problem."""
+    title = f"{summary.title(problem)}: {summary.problem_points(problem)}"
+    return command(kind, problem_told(report, problem), title=title)
 
 
 def finding_command(finding: Finding) -> str:

@@ -52,13 +52,18 @@ def status(report: Report) -> Iterator[str]:
 
 
 def table(report: Report) -> str:
-    """One row a problem."""
-    rows = [
-        f"| {text(problem.title)} | {summary.problem_points(problem)} "
-        f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
-        for problem in report.problems
-    ]
-    return "\n".join(["| problem | points | |", "|---|--:|---|", *rows])
+    """One row a problem, below one for its track."""
+    rows = ["| problem | points | |", "|---|--:|---|"]
+    for track, problems in summary.by_track(report):
+        if track is not None:
+            earned = summary.track_points(track, problems)
+            rows.append(f"| **{text(track.title)}** | {earned} | |")
+        rows += [
+            f"| {text(summary.title(problem))} | {summary.problem_points(problem)} "
+            f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
+            for problem in problems
+        ]
+    return "\n".join(rows)
 
 
 def details(report: Report) -> Iterator[str]:
@@ -80,8 +85,8 @@ def details(report: Report) -> Iterator[str]:
 
 def folded(problem: ProblemResult, parts: list[str]) -> str:
     """What is told of a problem, below a line that opens it."""
-    title = plain_line(f"{problem.title}: {summary.problem_points(problem)}", MAX_LINE)
-    title = html.escape(title).replace("@", AT)
+    told = f"{summary.title(problem)}: {summary.problem_points(problem)}"
+    title = html.escape(plain_line(told, MAX_LINE)).replace("@", AT)
     inside = "\n\n".join(parts)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
 

@@ -27,6 +27,10 @@ def render(report: Report) -> str:
         ("isolation", cell(report.isolation.level)),
         ("sha256", cell(report.submission.sha256)),
     ]
+    for track, problems in summary.by_track(report):
+        if track is not None:
+            judged = summary.all_judged(problems)
+            row.append((cell(f"track {track.id}"), track.score if judged else ""))
     for problem in report.problems:
         judged = problem.verdict is not Verdict.NOT_JUDGED
         row.append((cell(problem.id), problem.score if judged else ""))

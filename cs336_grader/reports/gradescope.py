@@ -55,6 +55,11 @@ def overview(report: Report) -> str:
         ]
     else:
         lines.append(f"Total {summary.total_line(report)}.")
+        lines += [
+            f"{track.title}: {summary.track_points(track, problems)}"
+            for track, problems in summary.by_track(report)
+            if track is not None
+        ]
     return "\n".join([*filter(None, lines), *report.notes])
 
 
@@ -66,7 +71,7 @@ def entries(report: Report, problem: ProblemResult, number: int, *, scored: bool
         {
             **({"score": problem.score, "max_score": problem.max_score} if scored else {}),
             **({"status": passed} if judged else {}),
-            "name": plain_line(problem.title, MAX_TEXT),
+            "name": plain_line(summary.title(problem), MAX_TEXT),
             "number": str(number),
             "output": problem_told(report, problem),
             "tags": [plain_line(problem.id, MAX_TEXT)],
@@ -96,6 +101,10 @@ def extra_data(report: Report) -> Entry:
         "complete": summary.is_complete(report),
         "earned": report.score,
         "maximum": report.max_score,
+        "tracks": {
+            plain_line(track.id, MAX_TEXT): [track.score, track.max_score]
+            for track in report.tracks
+        },
         "human_look": [
             plain_line(f"{summary.place(finding)}: {finding.message}", MAX_TEXT)
             for finding in report.findings

@@ -1,14 +1,14 @@
 """The report as JUnit XML: a suite for each problem, a case for each check.
 
-A check that was not judged is an error. Advice that was not followed is skipped, as it costs
-nothing. What is written fits the schema that Jenkins checks against (junit-10.xsd of its xUnit
-plugin), which allows no more attributes than these.
+A check that was not judged is an error. Advice that was not followed and extra problems that were
+not solved are skipped, as they cost nothing. What is written fits the schema that Jenkins checks
+against (junit-10.xsd of its xUnit plugin), which allows no more attributes than these.
 """
 
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
-from cs336_grader.records import CheckResult, ProblemResult, Report, Tier, Verdict
+from cs336_grader.records import CheckResult, ProblemResult, Report, Verdict
 
 from . import summary
 from .plain_text import plain_line
@@ -37,7 +37,8 @@ def add_suite(root: ET.Element, report: Report, problem: ProblemResult) -> None:
     suite = ET.SubElement(root, "testsuite", name=line(problem.id))
     properties = ET.SubElement(suite, "properties")
     for name, value in (
-        ("title", problem.title),
+        ("title", summary.title(problem)),
+        *([("track", problem.track)] if problem.track else []),
         ("score", f"{problem.score:g}"),
         ("max_score", f"{problem.max_score:g}"),
         ("seed", str(report.seed)),
@@ -46,7 +47,7 @@ def add_suite(root: ET.Element, report: Report, problem: ProblemResult) -> None:
     ):
         ET.SubElement(properties, "property", name=name, value=line(value))
     for check in checks:
-        add_case(suite, check)
+        add_case(suite, check, optional=not summary.lossy(report, check))
     carried = line(summary.carried(report, problem))
     told = [*map(finding_told, summary.costly(report, problem)), carried]
     if any(told):
@@ -56,7 +57,7 @@ def add_suite(root: ET.Element, report: Report, problem: ProblemResult) -> None:
     suite.set("time", seconds(sum(check.duration_seconds for check in checks)))
 
 
-def add_case(suite: ET.Element, check: CheckResult) -> None:
+def add_case(suite: ET.Element, check: CheckResult, *, optional: bool) -> None:
     """Add a check."""
     file, _, function = check.id.rpartition("::")
     case = ET.SubElement(suite, "testcase", name=line(function))
@@ -64,10 +65,8 @@ def add_case(suite: ET.Element, check: CheckResult) -> None:
     case.set("time", seconds(check.duration_seconds))
     if check.verdict is Verdict.PASSED:
         return
-    if check.verdict is Verdict.NOT_JUDGED:
-        tag = "error"
-    else:
-        tag = "skipped" if check.tier is Tier.ADVICE else "failure"
+    failed = "skipped" if optional else "failure"
+    tag = "error" if check.verdict is Verdict.NOT_JUDGED else failed
     told = ET.SubElement(case, tag, type=f"{check.tier} check {check.verdict}")
     told.set("message", line(check.requirement))
     told.text = check_told(check)

@@ -13,6 +13,7 @@ from cs336_grader.records import (
     ProblemResult,
     Report,
     Tier,
+    TrackResult,
     Verdict,
 )
 
@@ -78,6 +79,36 @@ def advice(report: Report, problem: ProblemResult) -> list[CheckResult]:
     )
 
 
+def lossy(report: Report, check: CheckResult) -> bool:
+    """Whether a check that fails loses points: advice never does, nor does an extra problem."""
+    extra = {problem.id for problem in report.problems if problem.extra}
+    return check.tier is not Tier.ADVICE and check.problem not in extra
+
+
+def subtotals(report: Report) -> tuple[TrackResult, ...]:
+    """The points of each track, where there are several; of a single one the total says it all."""
+    return report.tracks if len(report.tracks) > 1 else ()
+
+
+def track_points(track: TrackResult, problems: Iterable[ProblemResult]) -> str:
+    """A track's points and what it is worth; a question mark where not all of it was judged."""
+    earned = points(track.score) if all_judged(problems) else "?"
+    return f"{earned} / {points_whole(track.max_score)}"
+
+
+def by_track(report: Report) -> list[tuple[TrackResult | None, list[ProblemResult]]]:
+    """The problems of each track; all of them, and no track, where there are not several."""
+    tracks = subtotals(report)
+    if not tracks:
+        return [(None, list(report.problems))]
+    return [(track, [one for one in report.problems if one.track == track.id]) for track in tracks]
+
+
+def title(problem: ProblemResult) -> str:
+    """A problem's title, and whether it is extra."""
+    return f"{problem.title} (extra)" if problem.extra else problem.title
+
+
 def costly(report: Report, problem: ProblemResult) -> list[Finding]:
     """What cost a problem its points by the assignment's rules."""
     return [
@@ -108,7 +139,12 @@ def carried(report: Report, problem: ProblemResult) -> str:
 
 def is_complete(report: Report) -> bool:
     """Whether the score is one: every problem was judged."""
-    return all(problem.verdict is not Verdict.NOT_JUDGED for problem in report.problems)
+    return all_judged(report.problems)
+
+
+def all_judged(problems: Iterable[ProblemResult]) -> bool:
+    """Whether each of these problems was judged."""
+    return all(problem.verdict is not Verdict.NOT_JUDGED for problem in problems)
 
 
 def incomplete_line(report: Report) -> str:

@@ -125,9 +125,16 @@ def render(report: Report, surroundings: Surroundings) -> Text:
 
 
 def write_overview(report: Report, writer: Writer) -> None:
-    """One line a problem: its points and its mark."""
-    for problem in report.problems:
-        writer.lines.append(problem_line(problem, writer))
+    """One line a problem: its points and its mark; above those of a track, the track's points."""
+    for track, problems in summary.by_track(report):
+        if track is not None:
+            if writer.lines:
+                writer.line()
+            writer.line(
+                columns(track.title, summary.track_points(track, problems)).rstrip(), "bold"
+            )
+        for problem in problems:
+            writer.lines.append(problem_line(problem, writer))
 
 
 def write_legend(report: Report, writer: Writer) -> None:
@@ -141,16 +148,24 @@ def write_legend(report: Report, writer: Writer) -> None:
     ):
         explanation = "edge: a corner of the problem, worth a small share of its points"
         writer.paragraph(explanation, 0, MAX_LINES, "dim")
+    if any(problem.extra for problem in report.problems):
+        explanation = "extra: a problem whose points come on top of the maximum"
+        writer.paragraph(explanation, 0, MAX_LINES, "dim")
 
 
 def problem_line(problem: ProblemResult, writer: Writer) -> Text:
     """A problem's name, points and mark, in columns."""
-    name = textwrap.shorten(plain_line(problem.id, MAX_TEXT), NAME_WIDTH - 1, placeholder="...")
-    line = Text(name.ljust(NAME_WIDTH))
-    earned, slash, whole = summary.problem_points(problem).partition(" / ")
-    line.append(f"{earned:>5}{slash}{whole:<4} ")
+    line = Text(columns(problem.id, summary.problem_points(problem)))
     standing = summary.standing(problem)
-    return line.append(writer.marks[standing], STYLES[standing])
+    line.append(writer.marks[standing], STYLES[standing])
+    return line.append(" extra", "dim") if problem.extra else line
+
+
+def columns(name: str, points: str) -> str:
+    """A name with its points, in columns."""
+    name = textwrap.shorten(plain_line(name, MAX_TEXT), NAME_WIDTH - 1, placeholder="...")
+    earned, slash, whole = points.partition(" / ")
+    return f"{name:<{NAME_WIDTH}}{earned:>5}{slash}{whole:<4} "
 
 
 def write_failures(report: Report, writer: Writer) -> None:

@@ -182,7 +182,7 @@ class Battlefield:
         """Grade a submission in every format; a run that does not end is ended."""
         formats = tuple(Destination(each, folder / each.file_name) for each in FORMATS.values())
         request = pipeline.Request(
-            submission, self.assignment, SEED, (), folder, formats, isolation=isolation
+            submission, self.assignment, SEED, (), folder, formats=formats, isolation=isolation
         )
         ended = threading.Timer(MOST_SECONDS, self.end_judges)
         ended.start()

@@ -1,5 +1,6 @@
 """The suite's own options, as a student or an author uses them."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -120,6 +121,31 @@ def test_exact_comparison_allows_nothing(copy: Path) -> None:
     assert (tolerant.returncode, exact.returncode) == (0, 1), tolerant.stdout + exact.stdout
 
 
+@pytest.fixture
+def divided(copy: Path) -> Path:
+    """The same, with softmax in a track that nothing is written of."""
+    rubric = copy / "tests" / "rubric.toml"
+    text = rubric.read_text(encoding="utf-8")
+    text = text.replace('modern = "Modern track"\n', 'modern = "Modern track"\nother = "Other"\n')
+    text = text.replace('"Softmax"\ntrack = "modern"', '"Softmax"\ntrack = "other"')
+    rubric.write_text(text, encoding="utf-8")
+    with (copy / "tests" / "adapters.py").open("a", encoding="utf-8") as adapters:
+        adapters.write("\ndel run_softmax\n")
+    return copy
+
+
+def test_a_track_that_there_is_nothing_of_is_left_out_aloud(divided: Path) -> None:
+    """Its checks are skipped, a file's in one line, with how to run them all the same."""
+    result = suite(divided, *SOFTMAX, "tests/test_loss.py")
+    assert result.returncode == 0, result.stdout
+    told = "tests/test_model_attention.py: Other: the adapters lack it; to run it: --track other"
+    assert result.stdout.count(told) == 1
+    result = suite(divided, *SOFTMAX, "tests/test_loss.py", "--track", "other")
+    assert result.returncode == 1, result.stdout
+    assert "Your adapters have no function run_softmax" in result.stdout
+    assert re.search(r"\d+ failed, \d+ deselected", result.stdout)
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
@@ -127,6 +153,7 @@ def test_exact_comparison_allows_nothing(copy: Path) -> None:
         (["--seed=one"], "non-negative integer"),
         (["--seed=3", "--update-snapshots"], "leave out --seed"),
         (["--adapters-from=nowhere"], "holds no tests/adapters.py"),
+        (["--track=modem"], "--track: there are these alone: modern"),
     ],
 )
 def test_options_that_cannot_be_followed_are_refused(options: list[str], complaint: str) -> None:

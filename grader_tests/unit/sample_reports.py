@@ -1,7 +1,9 @@
 """Reports on the tiny assignment that the tests of every format render."""
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from cs336_grader.judging import scoring
 from cs336_grader.records import (
@@ -15,8 +17,9 @@ from cs336_grader.records import (
     SubmissionRecord,
     Verdict,
 )
-from cs336_grader.rubric import load_assignment
+from cs336_grader.rubric import Assignment, load_assignment
 from grader_tests.assignments import TINY
+from grader_tests.unit.two_tracks import two_tracks
 
 NUMBERS = (
     "1,024 of 1,536 elements (66.7 %) differ, largest error 3.11 where 2e-05 is allowed; mean "
@@ -41,15 +44,19 @@ PICTURE = Picture(
     (3, 2, 8), "axes 0, 1 (3 by 2)", "axis 2 (8)", ("00000000", "00000000", "00007897") * 2
 )
 
+ASSIGNMENT = load_assignment(TINY)
+with tempfile.TemporaryDirectory() as folder:
+    DIVIDED = load_assignment(two_tracks(Path(folder)))
+
 
 def report(
     messages: Mapping[str, str] | None = None,
     verdict: Verdict = Verdict.FAILED,
     notes: tuple[str, ...] = (),
     pictures: Mapping[str, Picture] | None = None,
+    assignment: Assignment = ASSIGNMENT,
 ) -> Report:
     """A report in which the checks with a message have this verdict, and all others passed."""
-    assignment = load_assignment(TINY)
     said = messages or {}
     outcomes = {
         name: Outcome(
@@ -69,17 +76,18 @@ def report(
         submission=SubmissionRecord("half_right", "0123456789abcdef" * 4),
         seed=7,
         isolation=CLOSED,
-        score=scoring.total(result.score for result in results),
-        max_score=scoring.total(result.max_score for result in results),
+        score=scoring.total_score(results),
+        max_score=scoring.total_maximum(results),
         problems=results,
         checks=checks,
         notes=notes,
         duration_seconds=12.34,
         started_at=1_700_000_000,
+        tracks=scoring.track_results(assignment.rubric.tracks, results),
     )
 
 
-EVERY_CHECK = tuple(load_assignment(TINY).checks)
+EVERY_CHECK = tuple(ASSIGNMENT.checks)
 MIXED = {
     "test_moving_average_of_a_constant": "The average of equal values is not their value.",
     "test_moving_average_of_too_few": "The average of equal values is not their value.",
@@ -120,5 +128,9 @@ CASES: dict[str, Report] = {
         isolation=Isolation("not measured"),
     ),
     "could_not_judge": report(dict.fromkeys(EVERY_CHECK, "No room left."), Verdict.NOT_JUDGED),
+    "two_tracks": report(
+        {"test_count_words": NUMBERS, "test_running_totals": "A total is wrong."},
+        assignment=DIVIDED,
+    ),
     "hostile": report({"test_count_words": HOSTILE}, notes=("note",) * 20),
 }

@@ -54,6 +54,7 @@ def test_the_command_to_repeat_names_what_was_chosen(monkeypatch: pytest.MonkeyP
         7,
         (),
         Path("report"),
+        tracks=("words",),
         revision="a b",
         adapters=PurePosixPath("a/adapters.py"),
         isolation="none",
@@ -61,7 +62,7 @@ def test_the_command_to_repeat_names_what_was_chosen(monkeypatch: pytest.MonkeyP
     )
     assert cli.repeat_command(request, named_assignment=None) == (
         "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py"
-        " --isolation none --worker-python other/python"
+        " --isolation none --worker-python other/python --track words"
     )
 
 

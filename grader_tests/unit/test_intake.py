@@ -173,6 +173,18 @@ def test_adapters_need_not_be_functions_of_the_file(tmp_path: Path, text: str) -
     assert {"tests/adapters.py", "tests/impl.py"} <= taken(staged(tmp_path, files))
 
 
+def test_the_adapters_that_are_there_are_named(tmp_path: Path) -> None:
+    """However they are bound: a stub, an import, an import of everything, and that one's."""
+    files: dict[str, str | bytes] = {
+        "tests/adapters.py": "from .impl import *\nfrom nowhere import *\nrun_other = 1\n",
+        "tests/impl.py": "from mine import *\nfrom .adapters import *\n"
+        "def run_count_words(text):\n    raise NotImplementedError\n",
+        "mine/__init__.py": "from mine.totals import run_running_totals\n",
+        "mine/totals.py": "def run_running_totals(numbers): ...\ndef run_moving_average(): ...\n",
+    }
+    assert staged(tmp_path, files).adapters == {"run_count_words", "run_running_totals"}
+
+
 def test_no_adapters_is_the_submissions_fault(tmp_path: Path) -> None:
     """A submission without adapters is told what was looked for."""
     with pytest.raises(NothingToGradeError, match=r"no adapters\.py .* such as run_count_words"):

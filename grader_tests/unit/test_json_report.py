@@ -32,14 +32,20 @@ def test_the_shape_is_known() -> None:
         "duration_seconds",
         "findings",
         "started_at",
+        "tracks",
     }
     assert set(found["submission"]) == {"name", "sha256"}
     assert set(found["isolation"]) == {"level", "barriers"}
     assert set(found["isolation"]["barriers"][0]) == {"resource", "closed", "by"}
     assert set(found["problems"][0]) == {
         *("id", "title", "score", "max_score", "verdict"),
-        *("carried", "carried_from"),
+        *("carried", "carried_from", "track", "extra"),
     }
+    divided = json.loads(JSON.render(CASES["two_tracks"]))
+    assert divided["tracks"] == [
+        {"id": "numbers", "title": "Numbers", "score": 4.0, "max_score": 4.0},
+        {"id": "words", "title": "Words", "score": 0.0, "max_score": 3.0},
+    ]
     assert found["checks"][0] == {
         "id": "tests/test_averages.py::test_moving_average",
         "problem": "moving_average",

@@ -8,12 +8,14 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from cs336_grader import pipeline
+from cs336_grader.judging.choice import UnknownNameError
 from cs336_grader.records import (
     CouldNotJudgeError,
     Outcome,
     Progress,
     Sighting,
     Staged,
+    TrackResult,
     Verdict,
 )
 from cs336_grader.reports.formats import FORMATS, Destination
@@ -22,6 +24,7 @@ from cs336_grader.trusted import Conditions
 from grader_tests.assignments import TINY
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.submissions import STUBS, commit, write
+from grader_tests.unit.two_tracks import two_tracks
 
 Judge = Callable[[str], Outcome]
 
@@ -48,7 +51,7 @@ def judging(
         seed: int,
         checks: tuple[str, ...],
     ) -> Iterator[Progress | Sighting | Outcome]:
-        assert assignment.folder == TINY
+        assert set(checks) <= set(assignment.checks)
         assert seed == 7
         given.append(staged)
         yield from sightings
@@ -155,9 +158,98 @@ def test_only_some_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {check.problem for check in report.checks} == {"count_words", "running_totals"}
 
 
+def divided(tmp_path: Path, *adapters: str) -> pipeline.Request:
+    """A request to grade these adapters in an assignment of two tracks."""
+    stubs = "".join(f"def {name}(x):\n    raise NotImplementedError\n" for name in adapters)
+    asked = request(tmp_path, adapters=stubs)
+    return replace(asked, assignment=two_tracks(tmp_path / "divided"))
+
+
+def test_one_track_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one is in no total, is never run, and cannot be seen in the report."""
+    judging(monkeypatch)
+    events: list[pipeline.Event] = []
+    report = pipeline.grade(divided(tmp_path, "run_count_words"), events.append)
+    assert (report.score, report.max_score) == (3.0, 3.0)
+    assert events[0] == pipeline.Planned(3)
+    assert {event.check for event in events if isinstance(event, Progress)} == {
+        check.id.partition("::")[2] for check in report.checks
+    }
+    assert report.tracks == (TrackResult("words", "Words", 3.0, 3.0),)
+    assert not any(told in str(report) for told in ("numbers", "average", "totals"))
+
+
+def test_both_tracks_and_what_is_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their points are added; those of an extra problem come on top."""
+    judging(monkeypatch)
+    every = ("run_moving_average", "run_count_words", "run_running_totals")
+    report = pipeline.grade(divided(tmp_path, *every), ignore)
+    assert (report.score, report.max_score) == (9.0, 7.0)
+    assert [(track.score, track.max_score) for track in report.tracks] == [(6.0, 4.0), (3.0, 3.0)]
+    assert [problem.extra for problem in report.problems] == [False, False, True]
+
+
+def test_a_track_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is graded whether or not there is an adapter of it; its adapters are looked for."""
+    given = judging(monkeypatch)
+    asked = replace(divided(tmp_path, "run_moving_average"), tracks=("words",))
+    report = pipeline.grade(asked, ignore)
+    assert not given
+    assert report.max_score == 3.0
+    assert {check.verdict for check in report.checks} == {Verdict.FAILED}
+    assert "defines none of the 1 adapters, such as run_count_words" in report.checks[0].message
+    write(asked.submission, {"words/adapters.py": STUBS})
+    report = pipeline.grade(asked, ignore)
+    assert given[0].module == "words.adapters"
+    assert report.score == 3.0
+
+
+def test_problems_of_any_track_can_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are graded whatever the submission has, extra ones as well."""
+    judging(monkeypatch)
+    asked = replace(divided(tmp_path, "run_count_words"), only=("running_totals", "count_words"))
+    report = pipeline.grade(asked, ignore)
+    assert [problem.id for problem in report.problems] == ["count_words", "running_totals"]
+    assert (report.score, report.max_score) == (5.0, 3.0)
+
+
+def test_what_cannot_be_read_is_of_the_first_track(tmp_path: Path) -> None:
+    """So that whoever hands in nothing has the total of an ordinary submission."""
+    (tmp_path / "work.zip").write_bytes(b"damaged")
+    asked = replace(divided(tmp_path), submission=tmp_path / "work.zip")
+    report = pipeline.grade(asked, ignore)
+    assert [problem.id for problem in report.problems] == ["moving_average"]
+    assert report.problems[0].verdict is Verdict.NOT_JUDGED
+
+
+def test_rules_of_another_track_are_not_applied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is near to its adapters is charged to the track that is graded."""
+    judging(monkeypatch)
+    asked = divided(tmp_path, "run_count_words")
+    source = """
+import statistics
+
+def run_count_words(text):
+    return statistics.mean([1])
+
+def run_moving_average(values, width):
+    return run_count_words(values)
+"""
+    write(asked.submission, {"tests/adapters.py": source})
+    charged = [
+        {finding.problem for finding in pipeline.grade(chosen, ignore).findings}
+        for chosen in (asked, replace(asked, tracks=("numbers",)))
+    ]
+    assert charged == [{"count_words"}, {"moving_average"}]
+
+
 def test_an_unknown_problem(tmp_path: Path) -> None:
     """Nothing is graded, and the known problems are named."""
-    with pytest.raises(pipeline.UnknownProblemError) as caught:
+    with pytest.raises(UnknownNameError) as caught:
         pipeline.grade(request(tmp_path, "count_word"), ignore)
     assert "count_words" in caught.value.known
 

@@ -18,7 +18,8 @@ HERE = "# here"
 def examined(folder: Path, files: dict[str, str]) -> Examination:
     """A submission of these files, examined."""
     root = write(folder / "submission", dict(files))
-    return Examination(Staged("mine", "", root, "tests.adapters", (".",), ()), ASSIGNMENT)
+    staged = Staged("mine", "", root, "tests.adapters", (".",), (), frozenset())
+    return Examination(staged, ASSIGNMENT)
 
 
 def found(folder: Path, source: str, **modules: str) -> tuple[Finding, ...]:

@@ -11,15 +11,12 @@ import torch
 
 from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
 from cs336_basics.data import get_batch
+from cs336_basics.decoder import CausalMultiHeadSelfAttention
+from cs336_basics.layers import Embedding, Linear
 from cs336_basics.loss import cross_entropy
-from cs336_basics.model import (
-    CausalMultiHeadSelfAttention,
-    Embedding,
-    Linear,
-    RotaryPositionalEmbedding,
-    TransformerLM,
-)
+from cs336_basics.model import TransformerLM
 from cs336_basics.optimizer import AdamW
+from cs336_basics.positions import RotaryPositionalEmbedding
 from cs336_basics.pretokenization import count_pretokens, count_pretokens_in_file
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe

@@ -25,6 +25,7 @@ from cs336_grader.records import (
     Report,
     SubmissionRecord,
     Tier,
+    TrackResult,
     Verdict,
 )
 from cs336_grader.reports import terminal
@@ -75,8 +76,8 @@ def filled(text: str) -> Report:
         for verdict in Verdict
     )
     problems = (
-        ProblemResult("a", text, 0.5, 2.0, Verdict.FAILED, carried=0.5, carried_from=(text,)),
-        ProblemResult("b", text, 0.0, 1.0, Verdict.NOT_JUDGED),
+        ProblemResult("a", text, 0.5, 2.0, Verdict.FAILED, 0.5, (text,), track=text),
+        ProblemResult("b", text, 0.0, 1.0, Verdict.NOT_JUDGED, track="b", extra=True),
         ProblemResult(text, text, 3.0, 3.0, Verdict.PASSED),
     )
     findings = tuple(
@@ -98,6 +99,7 @@ def filled(text: str) -> Report:
         duration_seconds=1.5,
         findings=findings,
         started_at=1_700_000_000,
+        tracks=(TrackResult(text, text, 0.5, 2.0), TrackResult("b", text, 3.0, 4.0)),
     )
 
 
@@ -166,7 +168,10 @@ PROBLEMS = st.builds(
     score=POINTS,
     max_score=POINTS,
     verdict=st.sampled_from(Verdict),
+    track=st.sampled_from(["x", "y", ""]),
+    extra=st.booleans(),
 )
+TRACKS = st.builds(TrackResult, id=TEXTS, title=TEXTS, score=POINTS, max_score=POINTS)
 REPORTS = st.builds(
     Report,
     schema_version=st.just(1),
@@ -196,6 +201,7 @@ REPORTS = st.builds(
         max_size=3,
     ).map(tuple),
     started_at=st.integers(0, 2**33),
+    tracks=st.lists(TRACKS, max_size=3).map(tuple),
 )
 
 

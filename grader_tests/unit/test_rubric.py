@@ -20,6 +20,11 @@ points = 2
 adapters = ["run_add"]
 core = ["test_add"]
 """
+BEGINNING = 'package = "sums"\n'
+TRACKS = """
+[tracks]
+sums = "Sums"
+"""
 SUITE = '''
 def test_add(adapters):
     """Adds two numbers,
@@ -74,6 +79,11 @@ MISTAKES = {
     "test_add is listed 2 times; list it once": ('["test_add"]', '["test_add", "test_add"]'),
     "test_add of tests/test_sums.py belongs to no problem": ('["test_add"]', '["test_other"]'),
     "no valid TOML": ("points = 2", "points ="),
+    "problems.add.track: there is no track sums": ("points = 2", 'points = 2\ntrack = "sums"'),
+    "problems.add.track: name one of the tracks: sums": (BEGINNING, f"{BEGINNING}{TRACKS}"),
+    "tracks.sums: a text is expected": (BEGINNING, f"{BEGINNING}[tracks]\nsums = 1\n"),
+    "problems: holds no problem but extra ones": ("points = 2", "points = 2\nextra = true"),
+    "problems.add.extra: Input should be a valid boolean": ("points = 2", "points = 2\nextra = []"),
 }
 
 
@@ -87,6 +97,49 @@ def test_a_wrong_rubric_is_refused(tmp_path: Path, message: str) -> None:
         load_assignment(assignment(tmp_path, files))
     assert "tests/rubric.toml" in str(caught.value)
     assert message in str(caught.value)
+
+
+TWO_TRACKS = RUBRIC.replace(BEGINNING, f'{BEGINNING}{TRACKS}products = "Products"\n').replace(
+    "points = 2", 'points = 2\ntrack = "sums"'
+)
+MULTIPLY = """
+[problems.multiply]
+title = "Multiplication"
+points = 1
+track = "products"
+adapters = ["run_multiply"]
+core = ["test_multiply"]
+"""
+TRACK_MISTAKES = {
+    "tracks.products: holds no problem but extra ones": "",
+    "problems.multiply.adapters: run_add is of the track sums, too": MULTIPLY.replace(
+        "run_multiply", "run_add"
+    ),
+    "problems.multiply.track: there is no track product;": MULTIPLY.replace("products", "product"),
+}
+
+
+@pytest.mark.parametrize("message", TRACK_MISTAKES)
+def test_tracks_that_cannot_be_told_apart_are_refused(tmp_path: Path, message: str) -> None:
+    """The error names the track or the problem."""
+    suite = SUITE + '\ndef test_multiply():\n    """Multiplies."""\n'
+    files = {"tests/rubric.toml": TWO_TRACKS + MULTIPLY, "tests/test_sums.py": suite}
+    assert load_assignment(assignment(tmp_path, files)).rubric.tracks.keys() == {"sums", "products"}
+    files["tests/rubric.toml"] = TWO_TRACKS + TRACK_MISTAKES[message]
+    with pytest.raises(RubricError) as caught:
+        load_assignment(assignment(tmp_path, files))
+    assert f"tests/rubric.toml: {message}" in str(caught.value)
+
+
+def test_an_assignment_limited_to_some_problems_holds_nothing_of_the_others() -> None:
+    """Neither their checks, nor their adapters, nor what is built on them."""
+    whole = load_assignment(ROOT)
+    limited = whole.limited_to(["rope", "multihead_self_attention"])
+    assert list(limited.rubric.problems) == ["rope", "multihead_self_attention"]
+    assert {check.problem for check in limited.checks.values()} == set(limited.rubric.problems)
+    assert "run_linear" not in limited.adapter_names
+    assert limited.rubric.below("multihead_self_attention") == ("rope",)
+    assert "linear" in whole.rubric.below("multihead_self_attention")
 
 
 SUITES = {

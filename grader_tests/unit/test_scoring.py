@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from cs336_grader.judging import scoring
-from cs336_grader.records import CheckResult, Outcome, ProblemResult, Verdict
+from cs336_grader.records import CheckResult, Outcome, ProblemResult, TrackResult, Verdict
 from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 
@@ -114,6 +114,22 @@ def test_messages_are_plain_and_capped() -> None:
     assert message.startswith("xxx")
     assert message.endswith("…")
     assert len(message) <= scoring.MAX_MESSAGE
+
+
+def test_extra_points_come_on_top() -> None:
+    """They are in the score, and in no maximum; each track has its own part of both."""
+    problems = (
+        ProblemResult("a", "A", 2.5, 4.0, Verdict.FAILED, track="numbers"),
+        ProblemResult("b", "B", 2.0, 2.0, Verdict.PASSED, track="numbers", extra=True),
+        ProblemResult("c", "C", 3.0, 3.0, Verdict.PASSED, track="words"),
+    )
+    assert (scoring.total_score(problems), scoring.total_maximum(problems)) == (7.5, 7.0)
+    titles = {"numbers": "Numbers", "words": "Words", "graphs": "Graphs"}
+    assert scoring.track_results(titles, problems) == (
+        TrackResult("numbers", "Numbers", 4.5, 4.0),
+        TrackResult("words", "Words", 3.0, 3.0),
+    )
+    assert scoring.track_results({}, problems) == ()
 
 
 def test_the_total_is_exact() -> None:

@@ -1,0 +1,163 @@
+"""What tests/rubric.toml holds, as a model that refuses what does not fit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
+
+from cs336_grader.records import Tier
+
+RUBRIC = Path("tests", "rubric.toml")
+
+
+def parts(core: object) -> object:
+    """A plain list of core checks is a single part."""
+    return {"core": core} if isinstance(core, list) else core
+
+
+Names = tuple[Annotated[str, Field(min_length=1)], ...]
+DottedName = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+DottedNames = tuple[DottedName, ...]
+SomeNames = Annotated[Names, Field(min_length=1)]
+Parts = Annotated[dict[str, SomeNames], BeforeValidator(parts), Field(min_length=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Sentence = Annotated[str, Field(min_length=1)]
+
+
+class RubricError(Exception):
+    """The assignment cannot be used as it is; the text says where and what to do."""
+
+
+class Table(BaseModel):
+    """A table of the rubric: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Limits(Table):
+    """How much a submission may use.
+
+    Attributes:
+        check_seconds: how long a check may take.
+        import_seconds: how long importing the submission may take.
+        submission_seconds: how long all checks together may take.
+        cpu_seconds: of the processor, for a check with all its processes, as what follows.
+        memory_megabytes: of memory.
+        processes: how many, threads included.
+        file_megabytes: of one file.
+        scratch_megabytes: of all files together.
+        scratch_files: how many files.
+    """
+
+    check_seconds: Positive = 60
+    import_seconds: Positive = 120
+    submission_seconds: Positive = 3600
+    cpu_seconds: Positive = 300
+    memory_megabytes: PositiveInt = 4096
+    processes: PositiveInt = 512
+    file_megabytes: PositiveInt = 1024
+    scratch_megabytes: PositiveInt = 1024
+    scratch_files: PositiveInt = 20_000
+
+
+class Scoring(Table):
+    """How a problem's points are divided.
+
+    Attributes:
+        edge_share: what its edge checks are worth together.
+        carry_forward: whether a mistake that costs one problem is paid for once.
+    """
+
+    edge_share: Share = 0.2
+    carry_forward: bool = True
+
+
+class Rules(Table):
+    """What a submission may use. A name stands for all that it holds; the longer one decides.
+
+    Attributes:
+        forbidden: what costs a problem's points where its adapters reach it.
+        human_look: what is no answer by itself, and somebody should look at.
+        allowed: what is neither, though a shorter name is.
+    """
+
+    forbidden: DottedNames = ()
+    human_look: DottedNames = ()
+    allowed: DottedNames = ()
+
+
+class Problem(Rules):
+    """A numbered part of the assignment, with the rules that are its own.
+
+    Attributes:
+        core: the checks of each part; the parts share the core points equally.
+        built_on: other problems, each with the share of this one's points that is still earned by
+            what is right but for a known mistake in the other.
+        track: the one it is part of, where the assignment has tracks.
+        extra: whether it is graded only where a submission has an adapter of it, and its points
+            come on top of the maximum.
+    """
+
+    title: Sentence
+    points: Positive
+    track: str = ""
+    extra: bool = False
+    adapters: SomeNames
+    core: Parts
+    edge: Names = ()
+    advice: Names = ()
+    built_on: dict[str, Share] = {}
+
+    def checks(self) -> Iterator[tuple[Tier, str]]:
+        """Each check with its tier, core first."""
+        yield from ((Tier.CORE, name) for part in self.core.values() for name in part)
+        yield from ((Tier.EDGE, name) for name in self.edge)
+        yield from ((Tier.ADVICE, name) for name in self.advice)
+
+
+class Rubric(Table):
+    """All of rubric.toml.
+
+    Attributes:
+        package: what the student's package is called unless a student calls it something else.
+        known_mistakes: the package beside the suite that holds wrong implementations.
+        correct_variants: the one that holds right implementations.
+        tracks: the parts of the assignment that can be done one without the other, with their
+            titles.
+    """
+
+    title: Sentence
+    package: Sentence
+    known_mistakes: DottedName | None = None
+    correct_variants: DottedName | None = None
+    limits: Limits = Limits()
+    scoring: Scoring = Scoring()
+    rules: Rules = Rules()
+    tracks: dict[str, Sentence] = {}
+    problems: Annotated[dict[str, Problem], Field(min_length=1)]
+
+    def below(self, problem: str) -> tuple[str, ...]:
+        """What a problem is built on, directly or not, in the rubric's order."""
+        found: set[str] = set()
+        waiting = [problem]
+        while waiting:
+            new = set(self.problems[waiting.pop()].built_on) - found
+            found |= new
+            waiting += new
+        return tuple(name for name in self.problems if name in found and name != problem)
+
+    def watched(self) -> dict[str, bool]:
+        """The names in rules, each with whether a run is watched for it and all that it holds.
+
+        What is only looked at for all problems is seen well enough in the source.
+        """
+        own = self.problems.values()
+        return {
+            **dict.fromkeys((*self.rules.human_look, *self.rules.allowed), False),
+            **{name: False for problem in own for name in problem.allowed},
+            **{name: True for problem in own for name in problem.human_look},
+            **dict.fromkeys(self.rules.forbidden, True),
+            **{name: True for problem in own for name in problem.forbidden},
+        }

@@ -1,0 +1,75 @@
+"""What a submission is graded in: the tracks that it has an adapter of, or those named."""
+
+from pathlib import Path
+
+import pytest
+
+from cs336_grader.judging.choice import UnknownNameError, attempted_problems, named_problems
+from cs336_grader.rubric import load_assignment
+from grader_tests.assignments import TINY
+from grader_tests.unit.two_tracks import two_tracks
+
+NUMBERS, WORDS, EXTRA = "run_moving_average", "run_count_words", "run_running_totals"
+# Tracks that were named, adapters that are there, and the problems that are graded.
+CHOICES = {
+    "one track": ((), {NUMBERS}, ("moving_average",)),
+    "the other": ((), {WORDS}, ("count_words",)),
+    "both": ((), {NUMBERS, WORDS}, ("moving_average", "count_words")),
+    "with the extra problem": ((), {NUMBERS, EXTRA}, ("moving_average", "running_totals")),
+    "an extra of another track": ((), {WORDS, EXTRA}, ("count_words",)),
+    "nothing that tells": ((), set(), ("moving_average",)),
+    "an extra alone": ((), {EXTRA}, ("moving_average", "running_totals")),
+    "named": (("words",), {NUMBERS}, ("count_words",)),
+    "named, in the rubric's order": (
+        ("words", "numbers"),
+        set(),
+        ("moving_average", "count_words"),
+    ),
+    "named, with an extra": (("numbers",), {EXTRA}, ("moving_average", "running_totals")),
+}
+
+
+@pytest.mark.parametrize("case", CHOICES)
+def test_what_is_graded(tmp_path: Path, case: str) -> None:
+    """A track of one adapter needs it, an extra problem its own; naming a track decides it."""
+    rubric = load_assignment(two_tracks(tmp_path)).rubric
+    tracks, adapters, problems = CHOICES[case]
+    assert attempted_problems(rubric, tracks, adapters) == problems
+
+
+BY_CHANCE = {
+    "one name": ({WORDS, NUMBERS}, {"count_words"}),
+    "one name and nothing else": ({NUMBERS}, {"moving_average", "running_totals"}),
+    "two names": ({NUMBERS, EXTRA}, {"moving_average", "running_totals"}),
+    "a stranger": ({WORDS, "run_words"}, {"count_words"}),
+}
+
+
+@pytest.mark.parametrize("case", BY_CHANCE)
+def test_a_single_name_is_no_attempt(tmp_path: Path, case: str) -> None:
+    """Where a track has several adapters, one is enough only where there is no other sign."""
+    rubric = load_assignment(two_tracks(tmp_path)).rubric
+    extra = rubric.problems["running_totals"]
+    problems = {**rubric.problems, "running_totals": extra.model_copy(update={"extra": False})}
+    adapters, graded = BY_CHANCE[case]
+    changed = rubric.model_copy(update={"problems": problems})
+    assert set(attempted_problems(changed, (), adapters)) == graded
+
+
+@pytest.mark.parametrize("adapters", [set(), {WORDS}, {NUMBERS, "run_anything"}])
+def test_an_assignment_without_tracks_is_graded_whole(adapters: set[str]) -> None:
+    """Whatever adapters there are."""
+    rubric = load_assignment(TINY).rubric
+    assert attempted_problems(rubric, (), adapters) == tuple(rubric.problems)
+
+
+def test_what_does_not_exist(tmp_path: Path) -> None:
+    """A problem or a track, each with what there is."""
+    rubric = load_assignment(two_tracks(tmp_path)).rubric
+    with pytest.raises(UnknownNameError) as caught:
+        attempted_problems(rubric, ["word"], frozenset())
+    assert (caught.value.kind, caught.value.known) == ("track", ("numbers", "words"))
+    with pytest.raises(UnknownNameError) as caught:
+        named_problems(rubric, ["words"])
+    assert caught.value.kind == "problem"
+    assert named_problems(rubric, ()) == tuple(rubric.problems)
