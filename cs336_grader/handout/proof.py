@@ -118,7 +118,7 @@ def wrong_on_stubs(assignment: Assignment, findings: Findings) -> Iterator[str]:
 
 
 def also_about(assignment: Assignment, check: str) -> Iterator[str]:
-    """The problems whose adapters a check names, as one that saves an optimizer of the student's."""
+    """The problems whose adapters a check names, as one that saves an optimizer does."""
     text = (assignment.folder / assignment.checks[check].file).read_text(encoding="utf-8")
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef) and node.name == check:
