@@ -320,18 +320,20 @@ def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[...,
     # Imported here, after the fork, so that no worker holds any of it.
     from .judging.diagnosis import Scope  # noqa: PLC0415
     from .judging.expected import RecordedValues  # noqa: PLC0415
-    from .judging.suite import Suite, SuiteError, run_suite  # noqa: PLC0415
+    from .judging.judge import Judge  # noqa: PLC0415
+    from .judging.suite import Suite, SuiteError  # noqa: PLC0415
 
     scope = None if after["scope"] is None else Scope(**after["scope"])
-    suite = Suite(Path(after["folder"]), after["seed"], after["checks"], scope)
+    suite = Suite(Path(after["folder"]), after["seed"], after["checks"])
     try:
-        run_suite(
+        Judge(
             suite,
             SubmissionSource(submission, tell),
             RecordedValues(),
+            scope=scope,
             started=lambda check: tell("progress", check=check),
             finished=lambda outcome: tell("outcome", **asdict(outcome)),
-        )
+        ).judge()
     except SuiteError as error:
         tell("fault", reason=str(error))
 
