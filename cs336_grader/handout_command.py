@@ -81,10 +81,15 @@ def handout(
             making.hand_out(made, out.absolute())
             click.echo(f"{len(made.files)} files in {out}.")
             click.echo(f"Begin as a student does: cd {shlex.quote(str(out))} && uv run pytest")
+    except click.ClickException:
+        raise
     except making.ManifestError as error:
         raise click.UsageError(f"{error}.") from error
     except (RubricError, making.ProofError, OSError, SyntaxError) as error:
         raise UnjudgedError(f"Nothing was handed out.\n{error}") from error
+    except Exception as error:
+        # Python's own exit code would say that something does not hold.
+        raise UnjudgedError(f"A fault of this program: {type(error).__name__}: {error}") from error
     except KeyboardInterrupt:
         click.echo("\nInterrupted.", err=True)
         sys.exit(INTERRUPTED)

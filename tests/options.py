@@ -90,8 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[ELSEWHERE] = folder and folder.resolve()
     if folder is not None:
         pretend_installed(folder.resolve(), temporary_folder(config))
-    if not config.pluginmanager.has_plugin("adapters-source"):
-        config.pluginmanager.register(Progress(), "progress")
+    config.pluginmanager.register(Progress(), "progress")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
