@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cs336_grader.audit import findings, json_file, page, summary, terminal, workers
+from cs336_grader.audit import findings, json_file, page, schema, summary, terminal, workers
 from cs336_grader.audit.records import Audit, Entry, Job, Kind, Listing, Trial, Trials
 from cs336_grader.rubric import Assignment, load_assignment
 from grader_tests.assignments import ROOT
@@ -229,12 +229,12 @@ def test_what_is_printed(assignment: Assignment) -> None:
 
 def test_the_file_fits_its_schema(assignment: Assignment) -> None:
     """The committed schema is that of the record, and what is written fits it."""
-    schema = json.loads((ROOT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
-    assert schema == json_file.schema()
+    published = json.loads((ROOT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
+    assert published == schema.schema()
     written = json.loads(
         json_file.render(audited(assignment, trials(0, changed("stubs", test_a=0.0))))
     )
-    jsonschema.validate(written, schema)
+    jsonschema.validate(written, published)
     assert written["faults"][0]["subject"] == "test_a"
 
 
