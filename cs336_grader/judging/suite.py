@@ -158,7 +158,8 @@ class SuiteRun(ABC):
         for name, plugin in given.items():
             manager.register(plugin, name)
         self.error = None
-        # What is the case's own is taken down, as if another one of its file came next.
+        # What is the case's own is taken down, as if another one of its file came next. pytest asks
+        # for an item, but looks only at what that lies in, which the file has as well.
         runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
         for name in given:
             manager.unregister(name=name)

@@ -57,9 +57,10 @@ def memory_of_many():
             break
     held = []
     while True:
-        # Cheap to make, so that the limit of the processor is far when that of memory is reached.
+        # Slow, so that all of them together reach the limit long before one of them alone does,
+        # and cheap, so that the limit of the processor is far.
         held.append(b"x" * 2**23)
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def huge_tensor():

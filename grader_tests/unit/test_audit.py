@@ -1,6 +1,10 @@
 """What an audit makes of trials, on made-up ones: survivors, idle checks, twins, margins."""
 
 import json
+import os
+import signal
+import threading
+import time
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -257,3 +261,19 @@ def test_the_page_stands_alone(assignment: Assignment) -> None:
     assert "<script" not in html
     assert "http:" not in html
     assert "https:" not in html
+
+
+@pytest.mark.parametrize("other_threads", [0, 1])
+def test_an_interruption_while_processes_start_comes_afterwards(other_threads: int) -> None:
+    """It is neither lost nor in the middle of that, whichever thread the system tells of it."""
+    reached = False
+    ended = threading.Event()
+    threads = [threading.Thread(target=ended.wait, daemon=True) for _ in range(other_threads)]
+    for thread in threads:
+        thread.start()
+    with pytest.raises(KeyboardInterrupt), workers.interruptions_held():  # noqa: PT012 (both are looked at)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)  # another thread takes it in its own time
+        reached = True
+    ended.set()
+    assert reached
