@@ -4,13 +4,10 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
-from typing import Any
 
-from packaging.requirements import Requirement
 from pydantic import BaseModel
 
 from . import witness
@@ -129,19 +126,3 @@ def installed_here() -> Iterator[str]:
     for entry in sys.path:
         if Path(entry).name in {"site-packages", "dist-packages"} and Path(entry).is_dir():
             yield entry
-
-
-def unmet(dependencies: Sequence[Any]) -> list[str]:
-    """What a repository needs and is not installed here in a version that fits."""
-    missing = []
-    for requirement in map(Requirement, map(str, dependencies)):
-        if requirement.marker is not None and not requirement.marker.evaluate():
-            continue
-        try:
-            version = metadata.version(requirement.name)
-        except metadata.PackageNotFoundError:
-            missing.append(f"{requirement} is not installed here")
-            continue
-        if not requirement.specifier.contains(version, prereleases=True):
-            missing.append(f"{requirement} is installed here as {version}")
-    return missing

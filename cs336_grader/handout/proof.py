@@ -12,13 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from cs336_grader.project import dependencies, unmet
 from cs336_grader.rubric import Assignment
 
 from .contents import Handout
-from .environment import Case, Environment, Findings, fresh_environment, unmet
+from .environment import Case, Environment, Findings, fresh_environment
 from .leaks import leaks
 from .sources import ADAPTERS
-from .student_files import project_tables
 
 # Of each kind of fault, so many are told.
 SHOWN = 10
@@ -42,9 +42,7 @@ def prove(
         f"{leak.file} has what should stay behind: {leak.what} ({leak.origin})"
         for leak in leaks(assignment, handout)[:SHOWN]
     ]
-    project, _ = project_tables(assignment.folder)
-    needed = project["dependencies"]
-    faults += unmet(needed if isinstance(needed, list) else [])
+    faults += unmet(dependencies(assignment.folder))
     if faults:
         return faults
     with tempfile.TemporaryDirectory() as folder:

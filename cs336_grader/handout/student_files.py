@@ -4,14 +4,13 @@ import ast
 import json
 import re
 import textwrap
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from cs336_grader.project import project_tables
 from cs336_grader.records import Tier
 from cs336_grader.rubric import Assignment, Problem
 
@@ -26,8 +25,6 @@ WRITTEN = {
     ".github/workflows/grade.yml": "grade.yml.jinja",
     ".gitignore": "gitignore.jinja",
 }
-# What an assignment without a pyproject.toml needs.
-LEAST = {"requires-python": ">=3.11", "dependencies": ["pytest>=8.3,<10"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +87,6 @@ def docstrings(source: Source) -> dict[str, str]:
         for name, node in source.definitions.items()
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
-
-
-def project_tables(folder: Path) -> tuple[dict[str, object], dict[str, object]]:
-    """The author's tables ``project`` and ``tool.uv``."""
-    path = folder / "pyproject.toml"
-    tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return LEAST | tables.get("project", {}), tables.get("tool", {}).get("uv", {})
 
 
 def as_markdown(docstring: str) -> str:
