@@ -65,4 +65,4 @@ def container(processors: float, memory: int) -> Iterator[Container]:
 
 def environment_of_a_container() -> dict[str, str]:
     """What a command finds in its environment there."""
-    return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/root"}
+    return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
