@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from cs336_grader.platforms import archive
 from grader_tests.assignments import ASSIGNMENT, ROOT
 from grader_tests.commands import PROGRAM
 from grader_tests.containers import container, environment_of_a_container
@@ -60,19 +61,19 @@ HANGING = (
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The platform's folder once it has built its image."""
     folder = tmp_path_factory.mktemp("image") / "autograder"
-    archive = folder.parent / "autograder.zip"
-    packed = subprocess.run(
-        [*PROGRAM, "package", "gradescope", str(archive)],
+    packed = folder.parent / "autograder.zip"
+    ran = subprocess.run(
+        [*PROGRAM, "package", "gradescope", str(packed)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert packed.returncode == 0, packed.stderr
-    assert "63 autograder points" in packed.stdout
+    assert ran.returncode == 0, ran.stderr
+    assert "63 autograder points" in ran.stdout
     for name in ("source", "results", "submission"):
         (folder / name).mkdir(parents=True)
-    subprocess.run(["unzip", "-q", archive, "-d", folder / "source"], check=True)
+    subprocess.run(["unzip", "-q", packed, "-d", folder / "source"], check=True)
     shutil.copy(folder / "source" / "run_autograder", folder)
     set_up(folder)
     return folder
@@ -196,10 +197,10 @@ def test_what_cannot_even_begin_leaves_a_valid_result(image: Path) -> None:
 
 def test_the_archive_is_the_same_when_it_is_packed_twice(image: Path) -> None:
     """And its scripts can be run where they are unpacked."""
-    again = image.parent / "again.zip"
-    subprocess.run([*PROGRAM, "package", "gradescope", str(again)], cwd=ROOT, check=True)
-    assert again.read_bytes() == (image.parent / "autograder.zip").read_bytes()
-    with zipfile.ZipFile(again) as archive:
-        modes = {one.filename: one.external_attr >> 16 for one in archive.infolist()}
+    packed, again = image.parent / "autograder.zip", image.parent / "again.zip"
+    archive.write(archive.gradescope(ASSIGNMENT, minutes=10), again)
+    assert again.read_bytes() == packed.read_bytes()
+    with zipfile.ZipFile(again) as members:
+        modes = {one.filename: one.external_attr >> 16 for one in members.infolist()}
     executable = {name for name, mode in modes.items() if mode & stat.S_IXUSR}
     assert executable == {"setup.sh", "run_autograder"}
