@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .batch.overview import Overview
     from .batch.settings import Settings
     from .batch.submissions import Found
-    from .batch.whole_class import Finished
+    from .batch.whole_class import Finished, Runner
 
 EPILOG = f"""\b
 Exit codes:
@@ -51,10 +51,18 @@ jobs_option = click.option(
     help="How many submissions are graded at a time.",
 )
 
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Grade on the workers of this dask scheduler, as in tcp://10.0.0.1:8786. Needs the extra "
+    "cluster: see docs/classes.md.",
+)
+
 
 @click.command(epilog=EPILOG)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @jobs_option
+@cluster_option
 @click.option(
     "--report-dir",
     type=click.Path(file_okay=False, path_type=Path),
@@ -88,6 +96,7 @@ def batch(
     *,
     folder: Path,
     jobs: int,
+    cluster: str | None,
     report_dir: Path,
     seed: int | None,
     only: tuple[str, ...],
@@ -104,7 +113,7 @@ def batch(
     # Imported here because grading one has no use for it, nor for what it brings.
     from .batch import settings as kept  # noqa: PLC0415
     from .batch.submissions import find  # noqa: PLC0415
-    from .batch.whole_class import Local, grade_class  # noqa: PLC0415
+    from .batch.whole_class import grade_class  # noqa: PLC0415
 
     if only and tracks:
         raise click.UsageError("--only names problems of any track: leave out --track.")
@@ -132,7 +141,7 @@ def batch(
         found = find(folder, but=report_dir)
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
-        runner = Local(jobs)
+        runner = runner_for(jobs, cluster)
         with watched(found) as finished:
             seen = grade_class(found, settings, report_dir, runner, finished)
     show(seen, found, report_dir)
@@ -142,9 +151,12 @@ def batch(
 @click.command(epilog=EPILOG)
 @click.argument("report_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @jobs_option
+@cluster_option
 @click.option("--write", is_flag=True, help="Replace the reports without asking.")
 @click.pass_context
-def regrade(context: click.Context, *, report_dir: Path, jobs: int, write: bool) -> None:
+def regrade(
+    context: click.Context, *, report_dir: Path, jobs: int, cluster: str | None, write: bool
+) -> None:
     """Grade the class in REPORT_DIR again, with its seed, and show who changes and why.
 
     Nothing of it is replaced before you say so.
@@ -152,7 +164,6 @@ def regrade(context: click.Context, *, report_dir: Path, jobs: int, write: bool)
     from .batch import regrade as again  # noqa: PLC0415
     from .batch import settings as kept  # noqa: PLC0415
     from .batch.submissions import find  # noqa: PLC0415
-    from .batch.whole_class import Local  # noqa: PLC0415
 
     with ended_in_words():
         before = kept.saved_settings(report_dir)
@@ -160,7 +171,7 @@ def regrade(context: click.Context, *, report_dir: Path, jobs: int, write: bool)
             raise click.UsageError(f"{report_dir} holds no class that cs336 batch has graded.")
         settings = checked(before)
         found = find(Path(before.submissions), but=report_dir)
-        runner = Local(jobs)
+        runner = runner_for(jobs, cluster)
         with watched(found) as finished:
             seen, changes = again.grade_again(found, settings, report_dir, runner, finished)
         printing.show_text(
@@ -172,6 +183,19 @@ def regrade(context: click.Context, *, report_dir: Path, jobs: int, write: bool)
             seen = again.replace_reports(seen, settings, found.left_out, report_dir)
             show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
+
+
+def runner_for(jobs: int, cluster: str | None) -> "Runner":
+    """What grades: this machine, or a cluster."""
+    if cluster is None:
+        from .batch.whole_class import Local  # noqa: PLC0415
+
+        return Local(jobs)
+    try:
+        from .batch.cluster import Cluster  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise click.UsageError("--cluster needs the extra: uv sync --extra cluster") from error
+    return Cluster(cluster)
 
 
 def checked(asked: "Settings") -> "Settings":

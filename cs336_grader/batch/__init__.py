@@ -3,6 +3,7 @@
 submissions.py  what there is to grade, and what it is called
 grading.py      one submission
 slots.py        several at a time, on this machine
+cluster.py      the same on many machines; on_worker.py is what each of their workers does
 whole_class.py  the story: what is left is graded, then the class is written
 settings.py     what all are graded with
 records.py      what is kept, so that a batch that was killed goes on where it was

@@ -16,6 +16,9 @@ import yaml
 from cs336_grader.intake.folders import FILE
 from cs336_grader.intake.sources import ARCHIVES, submission_name
 
+from .records import GRADEBOOK, PAGE
+from .settings import SETTINGS
+
 GRADESCOPE = "submission_metadata.yml"
 # lovelaceada_LATE_4211_90817_lm.zip: the student, their id, the id of what was handed in.
 CANVAS = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<student>\d+)_(?P<handed_in>\d+)_(?P<file>.+)")
@@ -138,7 +141,7 @@ def within(path: Path) -> Path:
 
 def unique(titles: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
     """Each path with a file name made of its title."""
-    taken: set[str] = set()
+    taken = {GRADEBOOK, PAGE, SETTINGS}
     for text, path in titles:
         plain = NOT_IN_A_NAME.sub("_", text).strip("._")[:MAX_NAME] or "submission"
         name, number = plain, 2

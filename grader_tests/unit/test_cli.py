@@ -361,6 +361,18 @@ def test_no_new_options() -> None:
     }
     assert commands == {
         "audit": ["--assignment", "--jobs", "--problem", "--report-dir"],
+        "batch": [
+            "--assignment",
+            "--cluster",
+            "--isolation",
+            "--jobs",
+            "--only",
+            "--report-dir",
+            "--seed",
+            "--track",
+            "--worker-python",
+            "folder",
+        ],
         "doctor": ["--worker-python"],
         "grade": [
             "--adapters",
