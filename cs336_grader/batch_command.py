@@ -249,6 +249,10 @@ def ended_in_words() -> Iterator[None]:
         raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
     except (CouldNotGradeError, CouldNotJudgeError, OSError) as error:
         raise UnjudgedError(f"The class could not be graded: {error}") from error
+    except click.ClickException:
+        raise
+    except Exception as error:
+        raise UnjudgedError(f"A fault of this program: {type(error).__name__}: {error}") from error
     except KeyboardInterrupt:
         click.echo("\nInterrupted. The same command goes on from there.", err=True)
         sys.exit(INTERRUPTED)

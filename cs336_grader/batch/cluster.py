@@ -76,7 +76,7 @@ class Round:
         """
         waiting = deque(submissions)
         ended: Any = as_completed  # which has no types
-        running = ended()
+        running = ended(loop=self.client.loop)
         while len(self.asked) < max(1, self.threads()) and waiting:
             running.add(self.submit(waiting.popleft(), sent=False))
         for future in running:
@@ -122,7 +122,10 @@ class Round:
         # The record comes last: that it is there says that the rest is.
         for name in sorted(EXPECTED & answer.keys(), key=lambda name: name == RECORD):
             write(folder / name, answer[name])
-        return saved(folder)
+        found = saved(folder)
+        if found is None:
+            raise CouldNotGradeError(f"what a worker says of {submission.name} cannot be read")
+        return found
 
     def allowed_deaths(self) -> int:
         """How many workers may die of a task before the scheduler gives it to no other."""
