@@ -388,5 +388,5 @@ def test_no_new_options() -> None:
             "path",
         ],
         "handout": ["--assignment", "--track", "--update", "out"],
-        "package gradescope": ["--assignment", "--minutes", "out"],
+        "package gradescope": ["--assignment", "--minutes", "--track", "out"],
     }
