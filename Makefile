@@ -27,7 +27,7 @@ snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare wi
 	$(UV) run pytest --update-snapshots; $(UV) run pytest
 
 fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (some files: ARGS="test_loss")
-	$(UV) run python -m cs336_grader.judging.fingerprints . $(ARGS)
+	$(UV) run python -m cs336_grader.audit.fingerprints . $(ARGS)
 
 tiny-model: $(UV) ## Train the model again that python -m cs336_basics.generate ships with
 	$(UV) run python -m examples.tiny_model

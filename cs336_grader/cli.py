@@ -2,8 +2,10 @@
 
 import contextlib
 import difflib
+import os
 import secrets
 import shlex
+import shutil
 import signal
 import sys
 import traceback
@@ -27,7 +29,7 @@ from .commands import (
     unknown_name,
 )
 from .judging.choice import UnknownNameError
-from .records import CouldNotJudgeError, Outcome, Report, Verdict
+from .records import CouldNotJudgeError, Outcome, Report, Verdict, WrongRequestError
 from .records import Progress as Begun
 from .reports import measurement, printing, summary
 from .reports.formats import FORMATS, Destination
@@ -111,7 +113,7 @@ def main() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("report"),
     show_default=True,
-    help=f"Where {FORMATS['json'].file_name} is written, after every check.",
+    help=f"Where {FORMATS['json'].file_name} is written, also as checks end.",
 )
 @click.option(
     "--format",
@@ -177,7 +179,7 @@ def grade(
         adapters=adapters,
     )
     report = graded(request, quiet=quiet)
-    say(report, request, named_assignment=assignment, quiet=quiet)
+    tell(report, request, repeat_command(request, named_assignment=assignment), quiet=quiet)
     context.exit(exit_code(report, fail_under))
 
 
@@ -208,6 +210,8 @@ def graded(request: pipeline.Request, *, quiet: bool) -> Report:
             return pipeline.grade(request, watch)
     except UnknownNameError as error:
         raise unknown_name(error.kind, error.name, error.known) from error
+    except WrongRequestError as error:
+        raise click.UsageError(f"{one_line(error)}.") from error
     except RubricError as error:
         raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
     except OSError as error:
@@ -238,7 +242,7 @@ def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
         disable=not (shown and console.is_terminal),
     )
     with bar:
-        task = bar.add_task("working out the expected values", total=None)
+        task = bar.add_task("starting", total=None)
 
         def watch(event: pipeline.Event) -> None:
             match event:
@@ -256,7 +260,7 @@ def asked_format(value: str) -> tuple[str, Path | None]:
     """A format's name and, where one is given, its path.
 
     Raises:
-        BadParameter: there is no such format, or the path is empty.
+        BadParameter: there is no such format, or the path is that of no file.
     """
     name, given, path = value.partition("=")
     if name not in FORMATS:
@@ -265,6 +269,9 @@ def asked_format(value: str) -> tuple[str, Path | None]:
         raise click.BadParameter(f"there is no format {name!r}. {hint}")
     if given and not path:
         raise click.BadParameter(f"no path follows {value!r}")
+    if path == "-" or path.endswith(("/", os.sep)) or Path(path or "-").is_dir():
+        file = f"{name}=FOLDER/{FORMATS[name].file_name}"
+        raise click.BadParameter(f"{value!r} names no file. Name one, as in {file}")
     return name, Path(path) if given else None
 
 
@@ -273,17 +280,15 @@ def one_line(error: Exception) -> str:
     return plain_line(str(error), MAX_ERROR)
 
 
-def say(
-    report: Report, request: pipeline.Request, *, named_assignment: Path | None, quiet: bool
-) -> None:
-    """Print the report, or the total alone."""
+def tell(report: Report, request: pipeline.Request, repeat: str, *, quiet: bool) -> None:
+    """Print the report or its total, and ask about the path where it holds nothing to run."""
     try:
         if quiet:
             say_total(report)
         else:
             printing.show(
                 report,
-                repeat=repeat_command(request, named_assignment=named_assignment),
+                repeat=repeat,
                 saved=tuple(str(destination.path) for destination in request.destinations),
                 look_closer=look_closer_command(request),
             )
@@ -292,13 +297,17 @@ def say(
         printing.discard_output()
         saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
+    if pipeline.ran_nothing(report):
+        path = request.submission
+        warning = f"nothing in {path} could be run, so it has 0 points. Is that the submission?"
+        click.echo(f"Warning: {warning}", err=True)
 
 
 def say_total(report: Report) -> None:
-    """Print the total alone, and beside it why it is none."""
+    """Print the total alone, and beside it why it is none, or why it is nothing."""
     click.echo(summary.total_line(report))
-    if not summary.is_complete(report):
-        reason = summary.common_reason(report) or f"The score is {summary.incomplete_line(report)}."
+    reason = summary.common_reason(report) or summary.first_reason(report)
+    if reason:
         with printing.commands_stopped(lambda line: click.echo(line, err=True)):
             click.echo(reason, err=True)
 
@@ -312,8 +321,24 @@ def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) 
         words += ["--revision", request.revision]
     if request.adapters is not None:
         words += ["--adapters", str(request.adapters)]
+    if request.isolation != ISOLATION_LEVELS[0]:
+        words += ["--isolation", request.isolation]
+    if request.worker_python:
+        words += ["--worker-python", request.worker_python]
     words += [word for name in request.tracks for word in ("--track", name)]
-    return shlex.join([*words, *(word for name in request.only for word in ("--only", name))])
+    words += [word for name in request.only for word in ("--only", name)]
+    return shlex.join([*called_by(), *words])
+
+
+def called_by() -> tuple[str, ...]:
+    """What stands before a command of this environment: "uv run", where that began this one."""
+    if "UV_RUN_RECURSION_DEPTH" not in os.environ:
+        return ()
+    if shutil.which("uv"):
+        return "uv", "run"
+    # The Makefile's own copy is not on the path.
+    own = Path(os.environ["UV"])
+    return str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own), "run"
 
 
 def look_closer_command(request: pipeline.Request) -> str:
@@ -322,16 +347,23 @@ def look_closer_command(request: pipeline.Request) -> str:
     if not lies_there or request.assignment.resolve() != Path.cwd():
         return ""
     options = ["--adapters-from", str(request.submission), "--seed", str(request.seed)]
-    return f"uv run pytest {shlex.join(options)} CHECK"
+    return f"{shlex.join([*called_by(), 'pytest', *options])} CHECK"
 
 
 def destinations(
     asked: tuple[tuple[str, Path | None], ...], folder: Path
 ) -> tuple[Destination, ...]:
-    """Where each format that was asked for is written: where it says, else in the report folder."""
-    return tuple(
-        Destination(FORMATS[name], path or folder / FORMATS[name].file_name) for name, path in asked
-    )
+    """Where each format that was asked for is written: where it says, else in the report folder.
+
+    Raises:
+        UsageError: two of them would be written to the same file.
+    """
+    taken = {folder / FORMATS["json"].file_name: "json"}
+    chosen = [(name, path or folder / FORMATS[name].file_name) for name, path in asked]
+    for name, path in chosen:
+        if taken.setdefault(path, name) != name:
+            raise click.UsageError(f"{taken[path]} and {name} would both be written to {path}")
+    return tuple(Destination(FORMATS[name], path) for name, path in chosen)
 
 
 def exit_code(report: Report, fail_under: float | None) -> int:

@@ -23,6 +23,7 @@ from .records import (
     Staged,
     SubmissionRecord,
     Verdict,
+    WrongRequestError,
 )
 from .reports.formats import FORMATS, Destination, publish
 from .reports.plain_text import plain_line
@@ -30,10 +31,12 @@ from .rubric import Assignment, load_assignment
 from .trusted import Conditions, closed_here, outcomes
 
 # Until a worker has tried.
-NOT_MEASURED = Isolation("none")
+NOT_MEASURED = Isolation("not measured")
 MAX_NAME = 200
 MAX_NOTE = 500
 MAX_SIGHTINGS = 1000
+# Made anew after each of two hundred checks, the report would take a second of the run.
+PUBLISHED_EVERY_SECONDS = 0.5
 
 NOT_REACHED = "The run has not come to this check."
 NOT_REPORTED = "The run ended without a word on this check."
@@ -159,7 +162,7 @@ class Ledger:
             max_score=scoring.total_maximum(problems),
             problems=problems,
             checks=checks,
-            notes=self.notes,
+            notes=(*self.notes, *filter(None, [scoring.left_uncarried(self.assignment, checks)])),
             findings=findings,
             duration_seconds=round(time.monotonic() - self.started, 3),
             started_at=self.started_at,
@@ -182,7 +185,7 @@ class Ledger:
 
 
 def grade(request: Request, watch: Watch) -> Report:
-    """Grade a submission; its report lies in the report folder after every check.
+    """Grade a submission; what is known meanwhile lies in the report folder.
 
     Args:
         request: what to grade.
@@ -191,12 +194,14 @@ def grade(request: Request, watch: Watch) -> Report:
     Raises:
         RubricError: the assignment cannot be used.
         UnknownNameError: it lacks a problem or a track that was asked for.
+        WrongRequestError: something else that was asked for is not there.
         OSError: the report cannot be written.
     """
     ledger = Ledger(request, assignment_asked_for(request))
     partial = [each for each in request.destinations if each.format.partial]
     # Every file, so that none of an earlier run stays and a path that cannot be written is known.
     publish(ledger.report(NOT_REACHED), request.destinations)
+    published = time.monotonic()
     absent = BROKEN_OFF
     try:
         with contextlib.closing(events(ledger)) as stream:
@@ -209,13 +214,18 @@ def grade(request: Request, watch: Watch) -> Report:
                     continue
                 if isinstance(event, Outcome):
                     ledger.outcomes.setdefault(event.check, event)
-                    publish(ledger.report(NOT_REACHED), partial)
+                    if time.monotonic() - published > PUBLISHED_EVERY_SECONDS:
+                        publish(ledger.report(NOT_REACHED), partial)
+                        published = time.monotonic()
                 watch(event)
         absent = NOT_REPORTED
     except NothingToGradeError as fault:
         ledger.fail_everything(f"Nothing could be run. {fault}")
     except CouldNotJudgeError as reason:
         absent = str(reason)
+    except WrongRequestError as reason:
+        absent = str(reason)
+        raise
     finally:
         report = ledger.report(absent)
         publish(report, request.destinations)
@@ -232,6 +242,12 @@ def assignment_asked_for(request: Request) -> Assignment:
     )
 
 
+def ran_nothing(report: Report) -> bool:
+    """Whether no check passed because there was nothing that could have been run."""
+    judged = all(check.verdict is Verdict.FAILED for check in report.checks)
+    return judged and report.isolation == NOT_MEASURED
+
+
 def events(ledger: Ledger) -> Generator[Event | Measurement | Sighting, None, None]:
     """Stage the submission, then judge it."""
     request, assignment = ledger.request, ledger.assignment
@@ -245,6 +261,7 @@ def events(ledger: Ledger) -> Generator[Event | Measurement | Sighting, None, No
             package=assignment.rubric.package,
             revision=request.revision,
             adapters=request.adapters,
+            python=request.worker_python,
         )
         ledger.admit(staged)
         yield Planned(len(ledger.checks))

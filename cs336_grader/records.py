@@ -30,6 +30,10 @@ class CouldNotJudgeError(Exception):
     """Nothing can be said about the submission, and that is not known to be its fault."""
 
 
+class WrongRequestError(Exception):
+    """What was asked for is not there: who asked has to ask for something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Staged:
     """What was taken of a submission.
@@ -204,7 +208,7 @@ class Isolation:
 
     Attributes:
         level: "strict" where file system, network and processes were closed, "none" where nothing
-            was, otherwise "partial".
+            was, "not measured" where no process was started to run it, otherwise "partial".
     """
 
     level: str

@@ -303,6 +303,7 @@ def judge(before: dict[str, Any], files: Path, scratch: Path, tell: Callable[...
                 tell("fault", reason=reason)
                 return
             tell("ready")
+            running.stand_in_for_compiler()
             after = json.loads(sys.stdin.readline())
             load = {name: before[name] for name in TO_LOAD}
             submission = running.RunningSubmission(warm, load, limits, shared=(files,))

@@ -9,24 +9,23 @@ problem's mistakes give at that seed, as in the grader.
 # ruff: noqa: T201 (a table is all it prints)
 
 import argparse
-import copy
 import importlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
-import torch
 
-from cs336_grader.judging.diagnosis import MistakenAdapters
+from cs336_grader.audit.trials import kept
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import Runner, Suite, run
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from cs336_grader.judging.local_adapters import LocalAdapters
+from cs336_grader.judging.suite import Runner, run
+from grader_tests.assignments import ASSIGNMENT, ROOT, checks_of, suite_of
 from known_mistakes import MISTAKES, Mistake, adapters_with
 
-ASSIGNMENT = load_assignment(ROOT)
+FINGERPRINTS = ROOT / "tests" / "_fingerprints"
 
 
 @dataclass
@@ -62,27 +61,12 @@ class FirstWrong:
             self.seen = replace(comparison, actual=kept(comparison.actual), expected=expected)
 
 
-def kept(value: object) -> object:
-    """A copy that nothing changes any more."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    try:
-        return copy.deepcopy(value)
-    except Exception:
-        return value
-
-
-class Trial(Runner):
+class Diagnosed(Runner):
     """Runs each case of one problem with each of the problem's mistakes, and diagnoses it."""
 
     def __init__(self, problem: str, seed: int) -> None:
-        checks = {
-            check.name: check.file
-            for check in ASSIGNMENT.checks.values()
-            if check.problem == problem
-        }
-        right = MistakenAdapters(adapters_with, ())
-        suite = Suite(ROOT, seed, checks)
+        suite = suite_of(checks_of(problem), seed)
+        right = LocalAdapters(adapters_with)
         super().__init__(suite, right, RecordedValues(), lambda _: None, lambda _: None)
         self.problem = problem
         self.own = [mistake for mistake in MISTAKES if mistake.problem == problem]
@@ -95,7 +79,7 @@ class Trial(Runner):
         wrong = {}
         for mistake in self.own:
             observer = FirstWrong()
-            self.observe(item, MistakenAdapters(adapters_with, (mistake,)), observer)
+            self.observe(item, LocalAdapters(partial(adapters_with, mistake)), observer)
             if observer.seen is not None:
                 wrong[mistake.id] = mistake, observer.seen
         for name, (_, comparison) in wrong.items():
@@ -123,14 +107,11 @@ class Trial(Runner):
         return tools.diagnose(comparison, suspects, self.problem, len(self.own))
 
 
-FINGERPRINTS = ROOT / "tests" / "_fingerprints"
-
-
 def confusion(problem: str, seed: int) -> dict[str, Row]:
     """The rows of one problem's mistakes, by their ids."""
-    trial = Trial(problem, seed)
-    run(trial.suite, trial)
-    return trial.rows
+    runner = Diagnosed(problem, seed)
+    run(runner.suite, runner)
+    return runner.rows
 
 
 def summary(problem: str, rows: dict[str, Row]) -> tuple[int, int, int]:

@@ -24,7 +24,7 @@ def once_a_word(word: Word) -> Counter[Pair]:
 @trainer_mistake(
     "pairs_of",
     kind="formula",
-    wrong="of pairs that overlap themselves every other one is counted",
+    wrong="only every other occurrence of a pair that overlaps itself is counted",
     hint="In three equal letters there are two pairs of neighbours, although only one can be "
     "merged.",
 )
@@ -171,7 +171,7 @@ def created_pairs_not_counted(
 @trainer_mistake(
     "update",
     kind="edge",
-    wrong="of two merges side by side each takes its neighbour from the word before both",
+    wrong="two merges side by side each take their neighbours from the word as it was before both",
     hint="Merge by hand in a word such as abab: the second merge has the token of the first on its "
     "left.",
 )

@@ -73,6 +73,8 @@ def mistake(
         name = f"{problem}/{function.__name__}"
         if not wrong or wrong.endswith("."):
             raise ValueError(f"{name}: `wrong` is a clause without a full stop, not {wrong!r}")
+        if wrong.startswith(("when ", "where ", "if ")):
+            raise ValueError(f'{name}: `wrong` follows "when" and begins with none, not {wrong!r}')
         if not hint.endswith((".", "?")):
             raise ValueError(f"{name}: `hint` is made of full sentences, not {hint!r}")
         if kind not in get_args(Kind):

@@ -134,7 +134,7 @@ def sum_of_losses(inputs: Tensor, targets: Tensor) -> Tensor:
     "cross_entropy",
     "run_cross_entropy",
     kind="interface",
-    wrong="one loss a row is returned, not their mean",
+    wrong="a loss for each row is returned, not their mean",
     hint="Training needs one number to differentiate. What is still to be done with the losses of "
     "the rows?",
 )

@@ -237,7 +237,7 @@ class TokensReturned(Pieces):
 
 @tokenizer_mistake(
     kind="interface",
-    wrong="one list of ids a pre-token is returned, not one for all",
+    wrong="a list of ids for each pre-token is returned, not one for all",
     hint="Appending a list to a list puts it inside. What is asked for is one row of ids.",
 )
 class ListOfLists(Pieces):

@@ -88,7 +88,7 @@ class SpecialTokensNotEscaped(Pieces):
 
 @tokenizer_mistake(
     kind="edge",
-    wrong="of special tokens that overlap the one given first is taken, not the longest",
+    wrong="the first given of overlapping special tokens is taken instead of the longest",
     hint="One special token may be the beginning of another. In which order does your pattern try "
     "them?",
 )

@@ -130,7 +130,7 @@ class FirstTextLost(Pieces):
 
 @tokenizer_mistake(
     kind="interface",
-    wrong="one list of ids a text is given, not one id after the other",
+    wrong="a list of ids is given for each text, not one id after the other",
     hint="Compare yield with yield from. What is asked for is ids.",
 )
 class ListsGiven(Pieces):

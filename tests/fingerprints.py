@@ -15,12 +15,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .comparison import Array, Comparison, as_array, dtype_name, number_kind
+from .comparison import Comparison
+from .differences import Array, Numbers, as_array, dtype_name, number_kind, with_tuples
 
 SENTENCES = "mistakes.json"
 DIGEST_BYTES = 8
 
-Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.signedinteger[Any]]
 
 
@@ -87,8 +87,7 @@ def elements(array: Array, places: Places) -> Numbers:
 
 def digest(value: list[object] | tuple[object, ...]) -> bytes:
     """A short digest of a list, in which tuples count as lists."""
-    text = repr([tuple(item) if isinstance(item, list) else item for item in value])
-    return hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES]
+    return hashlib.sha256(repr(with_tuples(value)).encode()).digest()[:DIGEST_BYTES]
 
 
 class FingerprintFolder:

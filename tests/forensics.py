@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from .comparison import Array, Comparison, Tolerance, as_array, errors, share
+from .comparison import Comparison
+from .differences import Array, Numbers, Tolerance, as_array, errors, rounding, share
 from .forensics_lists import examine_list
 
 # Fewer different numbers than this have too many likenesses.
 ENOUGH_NUMBERS = 4
-# Equivalent float32 computations differ by about this much of the largest number.
-NOISE = 1e-6
 # Axes of larger tensors are not tried in every order.
 MOST_AXES = 5
 # An axis of more slices than this is not searched for a new order.
@@ -24,7 +23,6 @@ LONGEST_ORDER = 64
 # Memory that nobody wrote to holds numbers like these.
 HUGE, TINY = 1e20, 1e-30
 
-Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.bool_]
 
 
@@ -59,14 +57,11 @@ class Pair:
         self.got: Numbers = got.astype(np.float64)
         self.wanted: Numbers = wanted.astype(np.float64)
         self.tolerance = tolerance
-        finite = np.abs(self.wanted[np.isfinite(self.wanted)])
-        self.noise = NOISE * float(finite.max(initial=0.0))
+        self.noise = rounding(self.wanted)
 
     def near(self, got: Numbers, wanted: Numbers) -> Places:
         """Where numbers agree within the tolerance."""
-        allowed = self.tolerance.allowed(wanted) + self.noise
-        agree = (errors(got, wanted) <= allowed) & (np.isnan(got) == np.isnan(wanted))
-        return np.asarray(agree)
+        return np.asarray(errors(got, wanted) <= self.tolerance.allowed(wanted) + self.noise)
 
     def agrees(self, got: Numbers, wanted: Numbers) -> bool:
         """Whether all numbers do, and are many enough to say so."""

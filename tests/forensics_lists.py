@@ -1,7 +1,9 @@
 """Says of what kind the first difference between two lists is: token ids, tokens, merges."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+
+from .differences import with_tuples
 
 # Fewer items than this have too many likenesses.
 ENOUGH_ITEMS = 3
@@ -13,15 +15,10 @@ def examine_list(actual: object, expected: list[object]) -> str:
     """What a wrong list looks like beside the right one, or nothing."""
     if not isinstance(actual, list | tuple) or len(expected) < ENOUGH_ITEMS or not actual:
         return ""
-    got, wanted = plain(actual), plain(expected)
+    got, wanted = with_tuples(actual), with_tuples(expected)
     if not kinds(got) <= KINDS:
         return ""
     return next(filter(None, (question(got, wanted) for question in QUESTIONS)), "")
-
-
-def plain(items: Sequence[object]) -> list[object]:
-    """The items, with lists as tuples."""
-    return [tuple(item) if isinstance(item, list) else item for item in items]
 
 
 def other_kind(got: list[object], wanted: list[object]) -> str:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from .comparison import Array, Tolerance, as_array
+from .differences import Array, Tolerance, as_array, errors
 
 MOST_ROWS, MOST_COLUMNS = 24, 48
 HIGHEST_LEVEL = 9
@@ -47,12 +47,12 @@ def error_levels(got: Array, wanted: Array, tolerance: Tolerance) -> npt.NDArray
     Level 1 is up to 3.2 times the tolerance, level 2 up to 10 times, 9 all from 10,000 times on.
     """
     actual, expected = got.astype(np.float64), wanted.astype(np.float64)
-    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+    error = errors(actual, expected)
     with np.errstate(all="ignore"):
-        times = np.abs(actual - expected) / tolerance.allowed(wanted)
+        times = error / tolerance.allowed(wanted)
         halves = np.floor(2 * np.log10(np.maximum(times, 1.0)))
     off = np.minimum(1 + np.nan_to_num(halves, nan=np.inf, posinf=HIGHEST_LEVEL), HIGHEST_LEVEL)
-    return np.where(same | (times <= 1), 0, off).astype(np.int64)
+    return np.where((error == 0) | (times <= 1), 0, off).astype(np.int64)
 
 
 def worst_of_blocks(grid: npt.NDArray[np.int64], down: int, across: int) -> npt.NDArray[np.int64]:

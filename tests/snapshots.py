@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 import pytest
 
-from .comparison import Array, CheckFailedError, Comparison, Tolerance, as_array, kind
+from .comparison import CheckFailedError, Comparison
+from .differences import Array, Tolerance, as_array, kind
 from .pictures import error_picture
 
 DEFAULT_ATOL = 1e-4

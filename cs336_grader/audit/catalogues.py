@@ -8,12 +8,13 @@ separate right from wrong by less than a factor of ten, each with the reason.
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Literal
 
+from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.rubric import Assignment
 
 from .records import Entry, Kind, Listing
@@ -28,16 +29,11 @@ class Implementation:
     """All adapters of a submission, to try checks on.
 
     Attributes:
-        adapters: makes the adapters anew; the suite's own where there is nothing.
+        adapters: the suite's own where there is nothing.
     """
 
     entry: Entry
-    adapters: Callable[[], Any] | None
-
-    def adapters_for(self, request: object) -> Any:  # noqa: ARG002 - the same for every check
-        """The adapters, as if just imported."""
-        assert self.adapters is not None  # noqa: S101 (the suite is not told of such a one)
-        return self.adapters()
+    adapters: LocalAdapters | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +60,17 @@ def load(assignment: Assignment) -> Catalogues:
     Raises:
         CatalogueError: one is missing or does not fit the rubric.
     """
-    rubric = assignment.rubric
-    mistakes = catalogue(assignment, "known_mistakes", rubric.known_mistakes)
-    variants = catalogue(assignment, "correct_variants", rubric.correct_variants)
-    stub = SimpleNamespace(**dict.fromkeys(assignment.adapter_names, not_written))
+    mistakes = catalogue(assignment, "known_mistakes")
+    variants = catalogue(assignment, "correct_variants")
+    stubs = LocalAdapters(
+        lambda: SimpleNamespace(**dict.fromkeys(assignment.adapter_names, not_written))
+    )
     found: dict[str, list[Implementation]] = {
         problem: [
             Implementation(Entry("reference", Kind.REFERENCE, problem, "the reference"), None),
-            Implementation(Entry("stubs", Kind.STUBS, problem, "nothing"), lambda: stub),
+            Implementation(Entry("stubs", Kind.STUBS, problem, "nothing"), stubs),
         ]
-        for problem in rubric.problems
+        for problem in assignment.rubric.problems
     }
     for known in (
         *implementations(variants, Kind.VARIANT),
@@ -88,12 +85,15 @@ def load(assignment: Assignment) -> Catalogues:
     return Catalogues({problem: tuple(own) for problem, own in found.items()}, narrow)
 
 
-def catalogue(assignment: Assignment, key: str, name: str | None) -> ModuleType:
+def catalogue(
+    assignment: Assignment, key: Literal["known_mistakes", "correct_variants"]
+) -> ModuleType:
     """One of an assignment's catalogues.
 
     Raises:
         CatalogueError: the rubric names none, or it cannot be imported.
     """
+    name: str | None = getattr(assignment.rubric, key)
     if name is None:
         raise CatalogueError(f'tests/rubric.toml names no {key}; add {key} = "PACKAGE"')
     folder = str(assignment.folder.resolve())
@@ -112,7 +112,7 @@ def implementations(package: ModuleType, kind: Kind) -> Iterator[Implementation]
         sentence = known.wrong if kind is Kind.MISTAKE else known.sentence
         yield Implementation(
             Entry(known.id, kind, known.problem, sentence),
-            partial(package.adapters_with, known),
+            LocalAdapters(partial(package.adapters_with, known)),
         )
 
 

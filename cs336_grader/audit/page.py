@@ -2,8 +2,6 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
@@ -13,43 +11,11 @@ from markupsafe import Markup
 from cs336_grader.records import Tier
 from cs336_grader.reports.html_report import made_plain
 
-from . import terminal
-from .records import Audit, CheckResult, ComparisonResult, Fault, MistakeResult
+from . import summary
+from .records import Audit
 
 # Of the narrowest margins, this many are shown at the top.
 MOST = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A problem as the page shows it.
-
-    Attributes:
-        checks: its checks; the page numbers them.
-        comparisons: in the order of their margins.
-    """
-
-    problem: str
-    checks: list[CheckResult]
-    mistakes: list[MistakeResult]
-    comparisons: list[ComparisonResult]
-    faults: list[Fault]
-    twins: list[tuple[str, ...]]
-
-    @property
-    def caught(self) -> int:
-        """How many mistakes cost points."""
-        return sum(not mistake.survives for mistake in self.mistakes)
-
-    @property
-    def noise(self) -> float:
-        """The farthest that anything right is off in a comparison."""
-        return max((each.noise for each in self.comparisons), default=0.0)
-
-    @property
-    def nearest(self) -> float | None:
-        """How far the nearest mistake is off where it is seen best."""
-        return min((c.nearest for c in self.comparisons if c.nearest is not None), default=None)
 
 
 def render(audit: Audit) -> str:
@@ -60,9 +26,9 @@ def render(audit: Audit) -> str:
         .get_template("audit.html.jinja")
         .render(
             audit=audit,
-            sections=list(sections(audit)),
-            narrowest=terminal.narrowest(audit.comparisons)[:MOST],
-            idle=terminal.idle(audit),
+            sections=list(summary.sections(audit)),
+            narrowest=summary.narrowest(audit.comparisons)[:MOST],
+            idle=summary.idle(audit),
             style=Markup(style),  # noqa: S704 (files of this package, and no part of an audit)
             style_digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         )
@@ -86,20 +52,5 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.globals.update(multiple=terminal.multiple, counted=terminal.counted, tiers=Tier)
+    found.globals.update(multiple=summary.multiple, counted=summary.counted, tiers=Tier)
     return found
-
-
-def sections(audit: Audit) -> Iterator[Section]:
-    """Each problem with what belongs to it."""
-    for problem in terminal.problems(audit):
-        mistakes = [mistake for mistake in audit.mistakes if mistake.problem == problem]
-        names = {mistake.id for mistake in mistakes}
-        yield Section(
-            problem,
-            [check for check in audit.checks if check.problem == problem],
-            mistakes,
-            list(terminal.narrowest(c for c in audit.comparisons if c.problem == problem)),
-            [fault for fault in audit.faults if fault.problem == problem],
-            [group for group in audit.twins if names.issuperset(group)],
-        )

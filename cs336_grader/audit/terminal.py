@@ -1,14 +1,13 @@
 """An audit as text for a terminal: what does not hold, questions, the narrowest margins."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rich.text import Text
 
-from cs336_grader.records import Tier
 from cs336_grader.reports.terminal import NAME_WIDTH, Surroundings, Writer
 
-from . import margins
-from .records import Audit, CheckResult, ComparisonResult
+from .records import Audit, CheckResult
+from .summary import counted, idle, multiple, narrowest, sections
 
 # Of each list, this many entries are shown; all are in the file.
 MOST = 12
@@ -50,19 +49,13 @@ def write_overview(audit: Audit, writer: Writer) -> None:
     writer.line(
         f"{'':{NAME_WIDTH + 2}}  checks  mistakes caught  right within  wrong beyond", "dim"
     )
-    for problem in problems(audit):
-        checks = [check for check in audit.checks if check.problem == problem]
-        mistakes = [mistake for mistake in audit.mistakes if mistake.problem == problem]
-        caught = sum(not mistake.survives for mistake in mistakes)
-        own = [each for each in audit.comparisons if each.problem == problem]
-        nearest = [each.nearest for each in own if each.nearest is not None]
-        faulty = any(fault.problem == problem for fault in audit.faults)
+    for section in sections(audit):
         writer.marked(
-            "failed" if faulty else "passed",
+            "failed" if section.faults else "passed",
             0,
-            f"{problem:{NAME_WIDTH}}  {len(checks):6}  {f'{caught} of {len(mistakes)}':>10}  "
-            f"{multiple(max((each.noise for each in own), default=0.0)):>8}  "
-            f"{multiple(min(nearest, default=None)):>8}",
+            f"{section.problem:{NAME_WIDTH}}  {len(section.checks):6}  "
+            f"{f'{section.caught} of {len(section.mistakes)}':>10}  "
+            f"{multiple(section.noise):>8}  {multiple(section.nearest):>8}",
         )
     writer.paragraph(
         "right: what is right is off by this at most, in multiples of what is allowed; wrong: each "
@@ -75,12 +68,11 @@ def write_overview(audit: Audit, writer: Writer) -> None:
 
 def write_faults(audit: Audit, writer: Writer) -> None:
     """All that does not hold."""
-    for problem in problems(audit):
-        faults = [fault for fault in audit.faults if fault.problem == problem]
-        if faults:
+    for section in sections(audit):
+        if section.faults:
             writer.line()
-            writer.line(problem, "bold")
-        for fault in faults:
+            writer.line(section.problem, "bold")
+        for fault in section.faults:
             writer.marked("failed", 2, f"{fault.subject} {fault.message}")
 
 
@@ -112,15 +104,6 @@ def write_questions(audit: Audit, writer: Writer) -> None:
         )
 
 
-def idle(audit: Audit) -> list[CheckResult]:
-    """The checks that count and catch mistakes, each of which others catch as well."""
-    return [
-        check
-        for check in audit.checks
-        if check.catches and not check.alone and check.tier is not Tier.ADVICE
-    ]
-
-
 def ask(writer: Writer, question: str, entries: Iterable[str]) -> None:
     """A question with what it is about, if it is about anything."""
     listed = list(entries)
@@ -145,32 +128,6 @@ def write_margins(audit: Audit, writer: Writer) -> None:
         reason = f" ({each.reason})" if each.reason else ""
         numbers = f"{multiple(each.noise):>8}  {multiple(each.nearest):>8}"
         writer.paragraph(f"{numbers}  {each.id}{reason}", 2, 3)
-
-
-def narrowest(comparisons: Iterable[ComparisonResult]) -> Sequence[ComparisonResult]:
-    """Comparisons in the order of their margins, the narrowest first."""
-    return sorted(comparisons, key=lambda each: (margins.width(each), each.id))
-
-
-def problems(audit: Audit) -> list[str]:
-    """The problems that were looked at."""
-    return list(dict.fromkeys(check.problem for check in audit.checks))
-
-
-def multiple(distance: float | None) -> str:
-    """A distance in what is allowed: "0.012", "340", "10,000+"; a dash where there is none."""
-    if distance is None:
-        return "-"
-    if distance >= 1e4:
-        return "10,000+"
-    if 0 < distance < 1e-3:
-        return "<0.001"
-    return f"{distance:.2g}" if distance < 100 else f"{distance:.0f}"
-
-
-def counted(count: int, noun: str) -> str:
-    """How many there are, in words: "1 check", "3 checks"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def told(check: CheckResult) -> str:

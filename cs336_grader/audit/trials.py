@@ -23,7 +23,6 @@ from cs336_grader.judging.suite import (
     Runner,
     Suite,
     check_name,
-    compares_with_reference,
     run,
 )
 
@@ -117,12 +116,12 @@ class Watcher(Runner):
         *,
         drawn_only: bool,
     ) -> None:
-        last = next(known for known in implementations if known.adapters is not None)
-        super().__init__(suite, last, RecordedValues(), lambda _: None, lambda _: None)
+        any_of_them = next(known.adapters for known in implementations if known.adapters)
+        super().__init__(suite, any_of_them, RecordedValues(), lambda _: None, lambda _: None)
         self.implementations = implementations
         self.seconds = seconds
         self.drawn_only = drawn_only
-        self.sight = Sight(last)
+        self.sight = Sight(implementations[0])
         self.trials: list[Trial] = []
         # Mistakes that look the same in all cases so far.
         mistakes = [known.entry.id for known in implementations if known.entry.kind is Kind.MISTAKE]
@@ -135,22 +134,20 @@ class Watcher(Runner):
         if self.drawn_only:
             items[:] = filter(drawn, items)
 
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Watch a case with all implementations, and then go on to the next as any run does."""
-        if compares_with_reference(item):
-            self.record(item)
+    def explain(self, item: pytest.Item) -> None:
+        """Watch a case with all implementations."""
         sights = [self.watch(item, known) for known in self.implementations]
         self.trials += [trial(item, sight) for sight in sights]
         seen = {sight.implementation.entry.id: sight for sight in sights}
         self.groups = [part for group in self.groups for part in divided(group, seen)]
-        return super().pytest_runtest_protocol(item, nextitem)
 
     def watch(self, item: pytest.Item, implementation: Implementation) -> Sight:
         """What is seen of a case with one implementation."""
         self.sight = Sight(implementation)
-        source = None if implementation.adapters is None else implementation
         seed_generators()
-        self.run_aside(item, {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: self.sight})
+        self.run_aside(
+            item, {ADAPTERS_SOURCE: implementation.adapters, COMPARISON_OBSERVER: self.sight}
+        )
         return self.sight
 
     @pytest.hookimpl(wrapper=True)

@@ -5,7 +5,8 @@ Read staging.py first: it tells the story in one screen. Behind it stand
 sources.py      what kind of thing the submission is: folders.py, zip_archives.py, tar_archives.py,
                 git_repositories.py with git_copies.py, all by the rules of listing.py
 candidates.py   which file holds the adapters
-closure.py      what is imported from there on (modules.py, parsing.py, installed.py)
+closure.py      what is imported from there on (modules.py, names.py, installed.py)
+interpreters.py what is there where it runs (inventory.py)
 manifests.py    what the submission says of itself
 copying.py      the private copy and its digest
 notes.py        what the report is told

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from cs336_grader.records import CouldNotJudgeError
+from cs336_grader.parsing import MAX_SOURCE_BYTES, SourceError, parse, text_of
+from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
+from .names import Patience, defined_names
 from .notes import Notes, named
-from .parsing import MAX_SOURCE_BYTES, Patience, SourceError, defined_names, parse, text_of
 from .sources import ARCHIVES, Source
 
 ADAPTERS = "adapters.py"
@@ -61,17 +62,25 @@ def find_adapters(
     Raises:
         NothingToGradeError: there are none.
         CouldNotJudgeError: there may be some, where they cannot be looked at.
+        WrongRequestError: the chosen file is none of them.
     """
     if chosen is None:
         paths = [path for path in source.sizes if path.name == ADAPTERS]
     elif chosen in source.sizes and chosen.suffix == ".py":
         paths = [chosen]
     else:
-        raise CouldNotJudgeError(f"{source.name} has no Python file {chosen}")
+        known = [str(path) for path in source.sizes if path.name == ADAPTERS]
+        there = f"; there is {named(known)}" if known else ""
+        raise WrongRequestError(
+            f"{source.name} has no Python file {chosen}: --adapters names one by its path in the "
+            f"submission{there}"
+        )
     found = sorted(candidates(source, paths, adapter_names), key=lambda candidate: candidate.rank)
     if not found:
         refuse_what_cannot_be_seen(source, paths)
         left_out = notes.lines()
+        if chosen is not None:
+            raise WrongRequestError(f"{absence(source, paths, adapter_names)} Name another file")
         raise NothingToGradeError(" ".join([absence(source, paths, adapter_names), *left_out]))
     best, *others = found
     if others:

@@ -9,11 +9,13 @@ where they are. Not covered: names computed while running.
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
+from cs336_grader.parsing import MAX_SOURCE_BYTES, SourceError, parse
+
 from .gaps import Reading
 from .listing import MAX_FILE_BYTES
 from .modules import COMPILED, INIT, Modules
+from .names import Patience, defined_names, imports
 from .notes import Notes
-from .parsing import MAX_SOURCE_BYTES, Patience, SourceError, defined_names, imports, parse
 from .sources import Source
 
 TOP = PurePosixPath()

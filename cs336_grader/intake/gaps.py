@@ -6,7 +6,6 @@ from pathlib import PurePosixPath
 
 from packaging.utils import canonicalize_name
 
-from .installed import is_importable
 from .manifests import Manifests
 from .modules import INIT, NearMiss
 from .notes import Notes, named
@@ -65,14 +64,13 @@ class Gaps:
         if package in self.elsewhere:
             notes.say(f"It imports {package}, and has no package or module of that name.")
         others = sorted(self.elsewhere - {package, "tests"})
-        missing = [name for name in others if not is_importable(name)]
+        missing = [name for name in others if not manifests.python.is_importable(name)]
         if missing:
             marked = [
                 f"{name} (declared)" if manifests.declares(name) else name for name in missing
             ]
-            notes.say(
-                f"It imports packages that are not installed here: {named(marked, MOST_PACKAGES)}."
-            )
+            told = named(marked, MOST_PACKAGES)
+            notes.say(f"It imports packages that are not installed here: {told}.")
         imported = {canonicalize_name(name) for name in missing}
         lacking = [name for name in manifests.lacking if name not in imported]
         if lacking:

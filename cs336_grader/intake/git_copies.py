@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from cs336_grader.records import CouldNotJudgeError
+from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
 from .folders import entries, open_within
 
@@ -40,11 +40,12 @@ def copy_of(folder: Path, name: str) -> Iterator[Path]:
         name: the submission's name.
 
     Raises:
-        CouldNotJudgeError: it is no repository that can be copied.
+        CouldNotJudgeError: it cannot be copied.
+        WrongRequestError: it is no repository.
     """
     inner = repository_in(folder)
     if inner is None:
-        raise CouldNotJudgeError(f"{name} is no git repository: a revision cannot be read from it")
+        raise WrongRequestError(no_repository(name))
     refuse_what_is_elsewhere(folder, inner, name)
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as made:
         private = Path(made)
@@ -58,6 +59,11 @@ def copy_of(folder: Path, name: str) -> Iterator[Path]:
             ) from error
         (private / "config").write_text(CONFIGURATION, encoding="utf-8")
         yield private
+
+
+def no_repository(name: str) -> str:
+    """Says what to do where something has no revisions."""
+    return f"{name} is no git repository: leave out --revision, or give the folder that holds .git"
 
 
 def repository_in(folder: Path) -> PurePosixPath | None:

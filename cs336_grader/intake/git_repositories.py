@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cs336_grader.records import CouldNotJudgeError
+from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
 from .git_copies import copy_of
 from .listing import MAX_FILE_BYTES, Listing, takes_folders
@@ -40,10 +40,6 @@ FOLDER_MODE, LINK_MODE, SUBMODULE_MODE = 0o040000, 0o120000, 0o160000
 HASH_BYTES = 20
 OCTAL = re.compile(rb"[0-7]{1,8}")
 GIT_ENDED = "git ended, took too long, or is older than 2.36"
-
-
-class GitError(Exception):
-    """The repository cannot be read; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class GitSource:
         with contextlib.ExitStack() as failed:
             failed.callback(self.resources.close)
             copied = self.resources.enter_context(copy_of(folder, name))
-            self.reader = self.resources.enter_context(reading(copied))
+            self.reader = self.resources.enter_context(reading(copied, name))
             commit = self.commit_of(revision)
             notes.say(f"Graded revision {revision}, commit {commit}.")
             self.walk(f"{commit}^{{tree}}")
@@ -82,13 +78,16 @@ class GitSource:
     def commit_of(self, revision: str) -> str:
         """The hash of the commit that a revision stands for."""
         # Fails here, with its own words, where git cannot be used at all.
-        self.find("HEAD")
+        self.reader.find("HEAD")
         found = None
         # Of some that it does not understand git has more to say than that, and ends.
         with contextlib.suppress(CouldNotJudgeError):
-            found = self.find(f"{revision}^{{commit}}") if "\n" not in revision else None
+            found = self.reader.find(f"{revision}^{{commit}}") if "\n" not in revision else None
         if found is None:
-            raise CouldNotJudgeError(f"{self.name} has no revision {revision!r}")
+            raise WrongRequestError(
+                f"{self.name} has no revision {revision!r}: name a branch, a tag or a commit, as "
+                "git branch --all, git tag and git log list them"
+            )
         return found.hash
 
     def walk(self, root: str) -> None:
@@ -96,10 +95,10 @@ class GitSource:
         pending = [(root, "")]
         while pending:
             hash_of_tree, above = pending.pop()
-            tree = self.find(hash_of_tree)
+            tree = self.reader.find(hash_of_tree)
             if tree is None or tree.type != "tree" or tree.size > MAX_TREE_BYTES:
                 raise CouldNotJudgeError(f"{self.name} has no readable folder {above or '.'}")
-            for mode, name, found in tree_entries(self.content(tree)):
+            for mode, name, found in tree_entries(self.reader.content(tree)):
                 path = f"{above}{name}"
                 if "/" in name or name in {"", ".", ".."}:
                     self.notes.skipped("is no name of a file", path)
@@ -116,7 +115,7 @@ class GitSource:
 
     def add(self, path: str, name_of_object: str) -> None:
         """List a file, unless its content is elsewhere."""
-        found = self.find(name_of_object)
+        found = self.reader.find(name_of_object)
         if found is None and path.endswith(".py"):
             raise CouldNotJudgeError(
                 f"{self.name} does not hold the content of {path}: it is no full clone"
@@ -126,32 +125,12 @@ class GitSource:
         else:
             self.listing.add(path, found.size, found.hash)
 
-    def find(self, name: str) -> Found | None:
-        """The object of a name, if there is one."""
-        try:
-            answer = self.reader.ask(f"info {name}").split()
-            # What is not there is told as "... missing", what is not clear as "... ambiguous".
-            return Found(answer[0], answer[1], int(answer[2])) if len(answer) == 3 else None
-        except (GitError, ValueError) as error:
-            raise CouldNotJudgeError(
-                f"{self.name} cannot be read as a repository: {error}"
-            ) from error
-
-    def content(self, found: Found) -> bytes:
-        """An object's content."""
-        try:
-            return self.reader.content(found)
-        except GitError as error:
-            raise CouldNotJudgeError(
-                f"{self.name} cannot be read as a repository: {error}"
-            ) from error
-
     def read(self, path: PurePosixPath) -> bytes:
         """A file's content."""
         entry = self.listing.entries[path]
         if entry.size > MAX_FILE_BYTES:
             raise CouldNotJudgeError(f"{path} is too large")
-        return self.content(Found(entry.place, "blob", entry.size))
+        return self.reader.content(Found(entry.place, "blob", entry.size))
 
     def close(self) -> None:
         """End git, and remove the copy."""
@@ -159,9 +138,18 @@ class GitSource:
 
 
 class Reader:
-    """A running ``git cat-file --batch-command``."""
+    """A running ``git cat-file --batch-command``.
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    Args:
+        process: git.
+        name: the submission's name.
+
+    Raises:
+        CouldNotJudgeError: git has no answer, or not the one that was asked for.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
+        self.name = name
         assert process.stdin is not None  # noqa: S101 (both were asked to be pipes)
         assert process.stdout is not None  # noqa: S101
         self.questions = process.stdin
@@ -174,23 +162,35 @@ class Reader:
             self.questions.flush()
             answer = self.answers.readline()
         except OSError as error:
-            raise GitError(GIT_ENDED) from error
+            raise self.unreadable(GIT_ENDED) from error
         if not answer.endswith(b"\n"):
-            raise GitError(GIT_ENDED)
+            raise self.unreadable(GIT_ENDED)
         return answer.decode("utf-8", "replace")
+
+    def find(self, name: str) -> Found | None:
+        """The object of a name, if there is one."""
+        answer = self.ask(f"info {name}").split()
+        # What is not there is told as "... missing", what is not clear as "... ambiguous".
+        if len(answer) != 3 or not answer[2].isdecimal():
+            return None
+        return Found(answer[0], answer[1], int(answer[2]))
 
     def content(self, found: Found) -> bytes:
         """An object's content, which must be as long as it was said to be."""
         if self.ask(f"contents {found.hash}").split() != [found.hash, found.type, str(found.size)]:
-            raise GitError(f"the object {found.hash} is damaged")
+            raise self.unreadable(f"the object {found.hash} is damaged")
         content = self.answers.read(found.size + 1)
         if len(content) != found.size + 1:
-            raise GitError(f"the object {found.hash} is damaged")
+            raise self.unreadable(f"the object {found.hash} is damaged")
         return content[:-1]
+
+    def unreadable(self, why: str) -> CouldNotJudgeError:
+        """Says that nothing more can be read, and why."""
+        return CouldNotJudgeError(f"{self.name} cannot be read as a repository: {why}")
 
 
 @contextlib.contextmanager
-def reading(repository: Path) -> Iterator[Reader]:
+def reading(repository: Path, name: str) -> Iterator[Reader]:
     """Run git in a repository that is ours, for a limited time."""
     program = shutil.which("git")
     if program is None:
@@ -208,7 +208,7 @@ def reading(repository: Path) -> Iterator[Reader]:
     watch = threading.Timer(MAX_SECONDS, process.kill)
     watch.start()
     try:
-        yield Reader(process)
+        yield Reader(process, name)
     finally:
         watch.cancel()
         process.kill()

@@ -3,10 +3,11 @@
 import sys
 from functools import cache
 from importlib import metadata
-from importlib.machinery import PathFinder
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from .inventory import inventory
 
 GRADER = __name__.partition(".")[0]
 # Python imports these by itself when it starts.
@@ -25,22 +26,6 @@ def is_needed(name: str) -> bool:
     return not needed_distributions().isdisjoint(owners().get(name, ()))
 
 
-def is_importable(name: str) -> bool:
-    """Whether a top-level name can be imported here without the submission."""
-    if name in sys.stdlib_module_names or name in owners():
-        return True
-    return PathFinder.find_spec(name, [path for path in sys.path if path]) is not None
-
-
-def is_distribution(name: str) -> bool:
-    """Whether a distribution of this name is installed, other than the grader's own."""
-    try:
-        found = metadata.distribution(name).name
-    except metadata.PackageNotFoundError:
-        return False
-    return canonicalize_name(found) not in own_distributions()
-
-
 @cache
 def own_distributions() -> frozenset[str]:
     """The grader's own distribution, also where it is installed as a link to its source."""
@@ -56,7 +41,7 @@ def owners() -> dict[str, list[str]]:
     """The distributions that each installed top-level name belongs to, by their plain names."""
     return {
         name: [canonicalize_name(distribution) for distribution in distributions]
-        for name, distributions in metadata.packages_distributions().items()
+        for name, distributions in inventory()["owners"].items()
     }
 
 
@@ -83,13 +68,12 @@ def needed_distributions() -> frozenset[str]:
 def requirements_of(name: str, *, with_extras: bool) -> list[str]:
     """The distributions that another asks for on this machine."""
     try:
-        lines = metadata.requires(name) or []
-        extras = metadata.metadata(name).get_all("Provides-Extra") or []
+        told = metadata.metadata(name)
     except metadata.PackageNotFoundError:
         return []
-    wanted = ["", *extras] if with_extras else [""]
+    wanted = ["", *(told.get_all("Provides-Extra") or [])] if with_extras else [""]
     found: list[str] = []
-    for requirement in map(Requirement, lines):
+    for requirement in map(Requirement, told.get_all("Requires-Dist") or []):
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in wanted):
             found.append(canonicalize_name(requirement.name))

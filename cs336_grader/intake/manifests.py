@@ -4,7 +4,6 @@ Read as data. A package that looks up its own version while it is imported finds
 is installed.
 """
 
-import platform
 import re
 import tomllib
 from collections.abc import Iterable, Set
@@ -17,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .installed import is_distribution
+from .interpreters import Interpreter
 from .notes import Notes
 from .sources import Source
 
@@ -36,6 +35,7 @@ class Manifests:
         source: the submission.
         files: the adapters and all that is taken, the adapters first.
         packages: the names of the packages that are taken.
+        python: what the submission is run in.
         notes: takes what cannot be read.
 
     Attributes:
@@ -45,9 +45,15 @@ class Manifests:
     """
 
     def __init__(
-        self, source: Source, files: Iterable[PurePosixPath], packages: Set[str], notes: Notes
+        self,
+        source: Source,
+        files: Iterable[PurePosixPath],
+        packages: Set[str],
+        python: Interpreter,
+        notes: Notes,
     ) -> None:
         self.source = source
+        self.python = python
         self.notes = notes
         self.versions: dict[str, str] = {}
         self.wanted_python = ""
@@ -64,22 +70,21 @@ class Manifests:
         self.declared = tuple(sorted(needed - self.versions.keys())[:MAX_DECLARED])
         if self.asks_for_another_python:
             self.notes.say(
-                f"It asks for Python {self.wanted_python} and is graded with "
-                f"{platform.python_version()}."
+                f"It asks for Python {self.wanted_python} and is graded with {python.version}."
             )
 
     @property
     def asks_for_another_python(self) -> bool:
         """Whether the project asks for another Python than the one it is graded with."""
         try:
-            return not SpecifierSet(self.wanted_python).contains(platform.python_version())
+            return not SpecifierSet(self.wanted_python).contains(self.python.version)
         except InvalidSpecifier:
             return False
 
     @property
     def lacking(self) -> list[str]:
         """The names of the packages that are declared and not installed."""
-        return [name for name in self.declared if not is_distribution(name)]
+        return [name for name in self.declared if not self.python.is_distribution(name)]
 
     def declares(self, package: str) -> bool:
         """Whether a package that is imported by this name is declared by the same name."""
@@ -122,7 +127,7 @@ class Manifests:
     def write(self, folder: Path) -> None:
         """Write what ``importlib.metadata`` looks for, except for what is installed anyway."""
         for name, version in self.versions.items():
-            if is_distribution(name):
+            if self.python.is_distribution(name):
                 continue
             info = folder / f"{name.replace('-', '_')}-{version.replace('-', '_')}.dist-info"
             info.mkdir(mode=0o700, exist_ok=True)

@@ -9,10 +9,10 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from cs336_grader.records import CouldNotJudgeError
+from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
 from .folders import FILE, FolderSource
-from .git_copies import repository_in
+from .git_copies import no_repository, repository_in
 from .git_repositories import GitSource
 from .notes import Notes
 from .tar_archives import TarSource
@@ -29,6 +29,7 @@ NOT_SUPPORTED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x1f\x9d": "compress",
 }
+UNDERSTOOD = "give a folder, a zip, a tar or tar.gz, or a git repository"
 ARCHIVES = {".zip", ".gz", ".tgz", ".tar", ".7z", ".rar", ".bz2", ".xz", ".zst"}
 
 
@@ -58,7 +59,8 @@ def open_source(path: Path, revision: str | None, notes: Notes) -> Source:
     """The source for a path on the command line.
 
     Raises:
-        CouldNotJudgeError: it cannot be read, or is none of what is supported.
+        CouldNotJudgeError: it cannot be read, or is an archive that is not supported.
+        WrongRequestError: it is none of what is understood, or has no revisions.
     """
     name = submission_name(path)
     if path.is_dir():
@@ -66,12 +68,12 @@ def open_source(path: Path, revision: str | None, notes: Notes) -> Source:
         if revision is not None:
             return GitSource(folder, name, revision, notes)
         if repository_in(folder) == PurePosixPath():
-            raise CouldNotJudgeError(
-                f"{name} is a bare git repository: name a revision of it (--revision)"
+            raise WrongRequestError(
+                f"{name} is a bare git repository: name a revision of it, as in --revision main"
             )
         return FolderSource(folder, name, notes)
     if revision is not None:
-        raise CouldNotJudgeError(f"{name} is no git repository: a revision cannot be read from it")
+        raise WrongRequestError(no_repository(name))
     return open_archive(path, name, notes)
 
 
@@ -79,7 +81,7 @@ def open_archive(path: Path, name: str, notes: Notes) -> Source:
     """The source for an archive, told by its content and not by its name."""
     if not path.is_file():
         # A pipe would be waited for.
-        raise CouldNotJudgeError(f"{name} is neither a folder nor an archive")
+        raise WrongRequestError(f"{name} is neither a folder nor an archive: {UNDERSTOOD}")
     try:
         # Told not to wait: it may have become a pipe.
         descriptor = os.open(path.resolve(), FILE)
@@ -94,9 +96,10 @@ def open_archive(path: Path, name: str, notes: Notes) -> Source:
     os.close(descriptor)
     kinds = [kind for magic, kind in NOT_SUPPORTED.items() if start.startswith(magic)]
     what = f"a {kinds[0]} archive, which is not supported" if kinds else "no archive"
-    raise CouldNotJudgeError(
-        f"{path.name} is {what}: give a folder, a zip, a tar or tar.gz, or a git repository"
-    )
+    told = f"{path.name} is {what}: {UNDERSTOOD}"
+    # What is called an archive was handed in as one, and is damaged.
+    handed_in = kinds or path.suffix.lower() in ARCHIVES
+    raise CouldNotJudgeError(told) if handed_in else WrongRequestError(told)
 
 
 def submission_name(path: Path) -> str:

@@ -2,10 +2,11 @@
 
 Everything a submission holds is data here. Nothing of it is built, installed, imported or run, and
 what cannot be graded is told apart: NothingToGradeError is the submission's fault,
-CouldNotJudgeError is not known to be.
+WrongRequestError is that of whoever asked, CouldNotJudgeError is not known to be anybody's.
 """
 
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 
@@ -16,10 +17,11 @@ from .closure import Closure
 from .copying import copy, within_limit
 from .gaps import Gaps, names_of
 from .installed import is_needed
+from .interpreters import interpreter
 from .manifests import Manifests
 from .modules import INIT
 from .notes import Notes
-from .sources import Source, open_source
+from .sources import open_source
 
 
 def stage(
@@ -30,6 +32,7 @@ def stage(
     package: str,
     revision: str | None = None,
     adapters: PurePosixPath | None = None,
+    python: str = "",
 ) -> Staged:
     """Copy the adapters of a submission and what they import to a private folder.
 
@@ -37,27 +40,27 @@ def stage(
         path: a folder, a zip, tar or tar.gz archive, or a git repository.
         adapter_names: the published adapters.
         into: an empty folder of this process's own.
-        package: what the assignment calls the student's package; a package of this name is taken
-            even where another is installed.
-        revision: the revision of a git repository to read; its files as they lie there if None.
-        adapters: the file within the submission that holds the adapters; looked for if None.
+        package: the student's, which is taken even where another of the name is installed.
+        revision: of a git repository; its files as they lie there if None.
+        adapters: the file within the submission that holds them; looked for if None.
+        python: the interpreter that runs the submission; this one if empty.
 
     Raises:
         NothingToGradeError: there is nothing in it that could be graded.
         CouldNotJudgeError: it cannot be read, or exceeds a limit.
+        WrongRequestError: the path, the revision, the adapters or the interpreter are not there.
     """
-    notes = Notes()
+    notes, runs_in = Notes(), interpreter(python)
     with closing(open_source(path, revision, notes)) as source:
         found = find_adapters(source, adapter_names, notes, adapters)
         if found.fault:
-            refuse_broken(source, found, notes)
+            refuse_broken(found, Manifests(source, [found.path], set(), runs_in, notes))
         closure = Closure(source, found.path, reserved_except({package, "tests"}), notes)
         if found.path not in closure.taken:
             raise CouldNotJudgeError(f"{found.path} has the name of something installed")
-        manifests = Manifests(source, closure.files, closure.packages, notes)
+        manifests = Manifests(source, closure.files, closure.packages, runs_in, notes)
         gaps = Gaps(closure.readings, found.path)
-        if manifests.asks_for_another_python:
-            refuse_newer_python(gaps, manifests)
+        refuse_unread(gaps.broken, manifests)
         copied, digest = copy(source, within_limit(source, closure.taken, notes), into, notes)
     mark_packages(closure, copied, into)
     mark_unbuilt(gaps, into)
@@ -74,29 +77,28 @@ def stage(
     )
 
 
-def refuse_broken(source: Source, found: Candidate, notes: Notes) -> None:
-    """Say whose fault it is that the adapters cannot be parsed.
-
-    Raises:
-        NothingToGradeError: the submission's.
-        CouldNotJudgeError: perhaps only this Python's.
-    """
-    manifests = Manifests(source, [found.path], set(), notes)
-    if manifests.asks_for_another_python:
-        raise CouldNotJudgeError(
-            f"{found.path} is no valid Python for the version that grades ({found.fault}), and "
-            f"the submission asks for another, {manifests.wanted_python}"
-        )
+def refuse_broken(found: Candidate, manifests: Manifests) -> None:
+    """Say whose fault it is that the adapters cannot be parsed: perhaps only this Python's."""
+    refuse_unread({found.path: found.fault}, manifests)
     raise NothingToGradeError(f"{found.path} is no valid Python: {found.fault}")
 
 
-def refuse_newer_python(gaps: Gaps, manifests: Manifests) -> None:
-    """Judge nothing where modules cannot be parsed and another Python was asked for."""
-    for path, fault in gaps.broken.items():
-        raise CouldNotJudgeError(
-            f"{path} is no valid Python for the version that grades ({fault}), and the submission "
-            f"asks for another, {manifests.wanted_python}"
-        )
+def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> None:
+    """Judge nothing where another Python may read what this one cannot.
+
+    Args:
+        faults: what is wrong with each file that cannot be read.
+        manifests: say which Python is asked for, and which one runs it.
+    """
+    if manifests.asks_for_another_python:
+        other = f"the submission asks for another, {manifests.wanted_python}"
+    elif not manifests.python.reads_as_here:
+        other = f"is to run in {manifests.python.version}: start cs336 itself with that"
+    else:
+        return
+    for path, fault in faults.items():
+        here = platform.python_version()
+        raise CouldNotJudgeError(f"{path} is no valid Python {here} ({fault}), and {other}")
 
 
 def reserved_except(own: set[str]) -> Callable[[str], bool]:

@@ -9,11 +9,13 @@ import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from .local_adapters import LocalAdapters
 
 # A problem is given up on when so many cases in a row were explained by none of its own mistakes.
 PATIENCE = 3
@@ -54,18 +56,6 @@ class Explanation:
 
     text: str
     mistakes: tuple[str, ...]
-
-
-class MistakenAdapters:
-    """Gives a case the adapters of a submission with some mistakes in it."""
-
-    def __init__(self, make: Callable[..., Any], mistakes: Sequence[Any]) -> None:
-        self.make = make
-        self.mistakes = mistakes
-
-    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
-        """The adapters, as if just imported."""
-        return self.make(*self.mistakes)
 
 
 class Onlooker:
@@ -210,9 +200,9 @@ class Diagnostician:
             self.known_to_pass[key] = not self.observe(item, self.with_mistakes(mistakes), None)
         return self.known_to_pass[key]
 
-    def with_mistakes(self, mistakes: Sequence[Any]) -> MistakenAdapters:
+    def with_mistakes(self, mistakes: Sequence[Any]) -> LocalAdapters:
         """Adapters that hold mistakes."""
-        return MistakenAdapters(self.known.adapters_with, mistakes)
+        return LocalAdapters(partial(self.known.adapters_with, *mistakes))
 
     def remember(self, problem: str, ids: Sequence[str]) -> None:
         """Note which mistakes the submission holds: of equals in one problem, one of them."""

@@ -16,6 +16,7 @@ from cs336_grader.records import (
     Verdict,
 )
 from cs336_grader.reports.plain_text import plain
+from cs336_grader.reports.summary import listed
 from cs336_grader.rubric import Assignment, Check, Problem
 
 MAX_MESSAGE = 8_000
@@ -100,6 +101,27 @@ def mistakes_that_cost(checks: Iterable[CheckResult], charged: Container[str]) -
         if check.tier is not Tier.ADVICE and check.problem not in charged
         for mistake in check.mistakes
         if problem_of(mistake) == check.problem
+    )
+
+
+def left_uncarried(assignment: Assignment, checks: Iterable[CheckResult]) -> str:
+    """Says which points would be carried if the problems that they come from were graded too."""
+    results = list(checks)
+    graded = {check.problem for check in results}
+    blamed = {
+        other
+        for check in results
+        if check.tier is not Tier.ADVICE
+        for other in map(problem_of, check.mistakes)
+        if other not in graded and other in assignment.rubric.problems[check.problem].built_on
+    }
+    if not blamed or not assignment.rubric.scoring.carry_forward:
+        return ""
+    names = [name for name in assignment.rubric.problems if name in blamed]
+    options = " ".join(f"--only {name}" for name in names)
+    return (
+        f"No points are carried from {listed(names)}, which this run does not grade. "
+        f"To have them carried, add {options}."
     )
 
 

@@ -108,8 +108,8 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     message = shown.message[:MAX_TEXT]
     parameters = shown.name.removeprefix(check)
     if parameters:
-        count = f"{len(failed or unjudged)} of {len(cases)} cases"
-        message = f"Case {parameters} ({count}): {message}"
+        count = f" ({len(failed or unjudged)} of {len(cases)} cases {shown.verdict})"
+        message = f"Case {parameters}{count if len(cases) > 1 else ''}: {message}"
     mistakes = tuple(m for m in shown.mistakes if all(m in case.mistakes for case in failed))
     return Outcome(check, shown.verdict, message, seconds, shown.picture, mistakes)
 

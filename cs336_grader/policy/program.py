@@ -2,18 +2,18 @@
 
 import ast
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
+
+from cs336_grader.parsing import MAX_SOURCE_BYTES, SourceError, parse
 
 from .bindings import Binder
 from .scopes import Scope
 
 MAX_STOPS = 100
 # Code written by hand is far smaller, and reading takes its time.
-MAX_FILE_BYTES = 2**20
 MAX_TOTAL_BYTES = 8 * 2**20
 
 
@@ -96,7 +96,8 @@ class Program:
         foreign: names of packages that no file of the submission may be taken for.
 
     Attributes:
-        unread: the files that are too large or nested too deep.
+        unread: the files that are too large, nested too deep or no Python that is understood here.
+            A submission can have its own Python understand more.
         links: what each definition leads to by name, certainly and perhaps, as far as it was asked.
     """
 
@@ -115,12 +116,14 @@ class Program:
             if not names:
                 continue
             size = path.stat().st_size
-            if size > min(MAX_FILE_BYTES, left):
+            if size > min(MAX_SOURCE_BYTES, left):
                 self.unread.append(str(place))
                 continue
             left -= size
-            tree = parsed(path)
-            if tree is None:
+            try:
+                tree = parse(path.read_bytes())
+            except SourceError:
+                self.unread.append(str(place))
                 continue
             module = Module(names[0], str(place), tree, Scope(None, classes))
             module.binder(module.scope, module.name, variables=True).bind_all(tree.body)
@@ -202,13 +205,3 @@ class Program:
             if definition.file == file and definition.lines[0] <= line <= definition.lines[1]
         ]
         return min(around, key=lambda found: found.lines[1] - found.lines[0], default=None)
-
-
-def parsed(path: Path) -> ast.Module | None:
-    """The syntax tree of a file, or None if it is no Python; importing it fails then."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None

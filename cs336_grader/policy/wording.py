@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from cs336_grader.records import Consequence
 
 MAX_LINES = 6
-UNREAD = "is too large or nested too deep to be examined"
+UNREAD = "is too large, nested too deep or no valid Python"
 SEARCHED = "looks up a name that is computed"
 
 

@@ -36,8 +36,7 @@ def render(report: Report) -> str:
 
 def problem_command(kind: str, report: Report, problem: ProblemResult) -> str:
     """The command that tells of a problem."""
-    earned = f"{summary.points(problem.score)} / {summary.points_whole(problem.max_score)}"
-    title = f"{summary.title(problem)}: {earned}"
+    title = f"{summary.title(problem)}: {summary.problem_points(problem)}"
     return command(kind, problem_told(report, problem), title=title)
 
 

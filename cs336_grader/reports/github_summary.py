@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from cs336_grader.records import ProblemResult, Report, Tier, TrackResult, Verdict
+from cs336_grader.records import ProblemResult, Report, Tier, Verdict
 
 from . import summary
 from .plain_text import plain, plain_line
@@ -56,18 +56,14 @@ def table(report: Report) -> str:
     rows = ["| problem | points | |", "|---|--:|---|"]
     for track, problems in summary.by_track(report):
         if track is not None:
-            rows.append(f"| **{text(track.title)}** | {earned(track)} | |")
+            earned = summary.track_points(track, problems)
+            rows.append(f"| **{text(track.title)}** | {earned} | |")
         rows += [
-            f"| {text(summary.title(problem))} | {earned(problem)} "
+            f"| {text(summary.title(problem))} | {summary.problem_points(problem)} "
             f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
             for problem in problems
         ]
     return "\n".join(rows)
-
-
-def earned(result: ProblemResult | TrackResult) -> str:
-    """The points of a problem or of a track."""
-    return f"{summary.points(result.score)} / {summary.points_whole(result.max_score)}"
 
 
 def details(report: Report) -> Iterator[str]:
@@ -78,7 +74,7 @@ def details(report: Report) -> Iterator[str]:
     for problem in report.problems:
         checks = summary.open_checks(report, problem)
         groups = list(summary.grouped(summary.written(checks)))
-        notes = filter(None, [summary.carried(problem), summary.unfinished(checks)])
+        notes = filter(None, [summary.carried(report, problem), summary.unfinished(checks)])
         parts = [*map(text, notes), *map(group_told, groups[: max(0, left)])]
         left -= len(groups)
         if parts:
@@ -89,7 +85,7 @@ def details(report: Report) -> Iterator[str]:
 
 def folded(problem: ProblemResult, parts: list[str]) -> str:
     """What is told of a problem, below a line that opens it."""
-    told = f"{summary.title(problem)}: {earned(problem)}"
+    told = f"{summary.title(problem)}: {summary.problem_points(problem)}"
     title = html.escape(plain_line(told, MAX_LINE)).replace("@", AT)
     inside = "\n\n".join(parts)
     return f"<details>\n<summary>{title}</summary>\n\n{inside}\n\n</details>"
@@ -136,9 +132,13 @@ def bullets(lines: list[str], title: str) -> str:
 
 def provenance(report: Report) -> str:
     """What it takes to get the same report again."""
-    sha = span(report.submission.sha256[:12])
-    told = f"Seed {report.seed} · sha256 {sha} · isolation "
-    return told + text(summary.isolation_line(report.isolation))
+    digest = report.submission.sha256[:12]
+    told = [
+        f"Seed {report.seed}",
+        *([f"sha256 {span(digest)}"] if digest else []),
+        f"isolation {text(summary.isolation_line(report.isolation))}",
+    ]
+    return " · ".join(told)
 
 
 def cut(lines: list[str]) -> list[str]:

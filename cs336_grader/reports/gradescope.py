@@ -55,7 +55,11 @@ def overview(report: Report) -> str:
         ]
     else:
         lines.append(f"Total {summary.total_line(report)}.")
-        lines += map(summary.subtotal_line, summary.subtotals(report))
+        lines += [
+            f"{track.title}: {summary.track_points(track, problems)}"
+            for track, problems in summary.by_track(report)
+            if track is not None
+        ]
     return "\n".join([*filter(None, lines), *report.notes])
 
 

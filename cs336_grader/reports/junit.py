@@ -48,7 +48,8 @@ def add_suite(root: ET.Element, report: Report, problem: ProblemResult) -> None:
         ET.SubElement(properties, "property", name=name, value=line(value))
     for check in checks:
         add_case(suite, check, optional=not summary.lossy(report, check))
-    told = [*map(finding_told, summary.costly(report, problem)), line(summary.carried(problem))]
+    carried = line(summary.carried(report, problem))
+    told = [*map(finding_told, summary.costly(report, problem)), carried]
     if any(told):
         ET.SubElement(suite, "system-out").text = "\n".join(filter(None, told))
     for name, tag in COUNTED.items():

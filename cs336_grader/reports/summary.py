@@ -65,13 +65,17 @@ def written(checks: Iterable[CheckResult]) -> list[CheckResult]:
 
 
 def advice(report: Report, problem: ProblemResult) -> list[CheckResult]:
-    """What is good practice in a problem and was not followed; it costs nothing."""
+    """What is good practice in a problem and was not followed; it costs nothing.
+
+    What comes of a mistake in another problem alone says nothing of this one's practice.
+    """
     return written(
         check
         for check in report.checks
         if check.problem == problem.id
         and check.verdict is not Verdict.PASSED
         and check.tier is Tier.ADVICE
+        and (not check.mistakes or any(m.startswith(f"{problem.id}/") for m in check.mistakes))
     )
 
 
@@ -86,9 +90,10 @@ def subtotals(report: Report) -> tuple[TrackResult, ...]:
     return report.tracks if len(report.tracks) > 1 else ()
 
 
-def subtotal_line(track: TrackResult) -> str:
-    """A track with its points."""
-    return f"{track.title}: {points(track.score)} / {points_whole(track.max_score)}"
+def track_points(track: TrackResult, problems: Iterable[ProblemResult]) -> str:
+    """A track's points and what it is worth; a question mark where not all of it was judged."""
+    earned = points(track.score) if all_judged(problems) else "?"
+    return f"{earned} / {points_whole(track.max_score)}"
 
 
 def by_track(report: Report) -> list[tuple[TrackResult | None, list[ProblemResult]]]:
@@ -123,11 +128,12 @@ def standing(problem: ProblemResult) -> str:
     return problem.verdict.value
 
 
-def carried(problem: ProblemResult) -> str:
+def carried(report: Report, problem: ProblemResult) -> str:
     """Which points a problem has although it failed, and why; empty where it has none."""
     if not problem.carried_from:
         return ""
-    others = listed(problem.carried_from)
+    titles = {other.id: within_a_sentence(other.title) for other in report.problems}
+    others = listed([titles[other] for other in problem.carried_from])
     return f"Right, given your {others}: {points(problem.carried)} of these points are carried."
 
 
@@ -143,9 +149,18 @@ def all_judged(problems: Iterable[ProblemResult]) -> bool:
 
 def incomplete_line(report: Report) -> str:
     """How much of an incomplete report is open."""
-    counted = [check for check in report.checks if check.tier is not Tier.ADVICE]
-    unjudged = sum(check.verdict is Verdict.NOT_JUDGED for check in counted)
-    return f"incomplete: {unjudged} of {len(counted)} checks were not judged"
+    opened, every = len(unjudged(report)), len(counted(report))
+    return f"incomplete: {opened} of {every} checks {'was' if opened == 1 else 'were'} not judged"
+
+
+def counted(report: Report) -> list[CheckResult]:
+    """The checks that count."""
+    return [check for check in report.checks if check.tier is not Tier.ADVICE]
+
+
+def unjudged(report: Report) -> list[CheckResult]:
+    """Those of them that were not judged."""
+    return [check for check in counted(report) if check.verdict is Verdict.NOT_JUDGED]
 
 
 def common_reason(report: Report) -> str:
@@ -155,6 +170,11 @@ def common_reason(report: Report) -> str:
         return ""
     verdict, message = said.pop()
     return "" if verdict is Verdict.PASSED else message
+
+
+def first_reason(report: Report) -> str:
+    """What is said of the first check that was not judged; empty if all were."""
+    return next((check.message for check in unjudged(report)), "")
 
 
 def headline(verdict: Verdict) -> str:
@@ -167,6 +187,12 @@ def headline(verdict: Verdict) -> str:
 def run_alone(check: CheckResult) -> str:
     """The command that runs a check alone, in the student's repository."""
     return f"uv run pytest {check.id}"
+
+
+def submission_line(report: Report) -> str:
+    """Which submission it is, and the digest of what was taken of it if anything was."""
+    name, digest = report.submission.name, report.submission.sha256[:12]
+    return f"{name} (sha256 {digest})" if digest else name
 
 
 def place(finding: Finding) -> str:
@@ -184,6 +210,17 @@ def isolation_line(isolation: Isolation) -> str:
         if resources
     )
     return f"{isolation.level}: {told}" if told else isolation.level
+
+
+def within_a_sentence(title: str) -> str:
+    """A problem's title as it stands within a sentence.
+
+    >>> within_a_sentence("Rotary position embedding"), within_a_sentence("RMSNorm")
+    ('rotary position embedding', 'RMSNorm')
+    """
+    title = title.partition(":")[0]
+    first = title.partition(" ")[0]
+    return title if first[1:] != first[1:].lower() else title[:1].lower() + title[1:]
 
 
 def listed(words: Sequence[str]) -> str:
@@ -209,9 +246,19 @@ def percent(report: Report) -> float:
 
 
 def total_line(report: Report) -> str:
-    """The total with its percentage."""
+    """The total with its percentage; where it is none, what there is instead."""
     total = f"{points(report.score)} / {points_whole(report.max_score)}"
-    return f"{total} ({percent(report):.1f} %)"
+    if is_complete(report):
+        return f"{total} ({percent(report):.1f} %)"
+    opened, every = len(unjudged(report)), len(counted(report))
+    told = f"not judged ({opened} of {every} checks)"
+    return told if opened == every else f"{total} so far, {told}"
+
+
+def problem_points(problem: ProblemResult) -> str:
+    """A problem's points and what it is worth; a question mark where it was not judged."""
+    earned = "?" if problem.verdict is Verdict.NOT_JUDGED else points(problem.score)
+    return f"{earned} / {points_whole(problem.max_score)}"
 
 
 def points(value: float) -> str:

@@ -130,7 +130,9 @@ def write_overview(report: Report, writer: Writer) -> None:
         if track is not None:
             if writer.lines:
                 writer.line()
-            writer.line(columns(track.title, track.score, track.max_score).rstrip(), "bold")
+            writer.line(
+                columns(track.title, summary.track_points(track, problems)).rstrip(), "bold"
+            )
         for problem in problems:
             writer.lines.append(problem_line(problem, writer))
 
@@ -153,17 +155,17 @@ def write_legend(report: Report, writer: Writer) -> None:
 
 def problem_line(problem: ProblemResult, writer: Writer) -> Text:
     """A problem's name, points and mark, in columns."""
-    line = Text(columns(problem.id, problem.score, problem.max_score))
+    line = Text(columns(problem.id, summary.problem_points(problem)))
     standing = summary.standing(problem)
     line.append(writer.marks[standing], STYLES[standing])
     return line.append(" extra", "dim") if problem.extra else line
 
 
-def columns(name: str, score: float, max_score: float) -> str:
+def columns(name: str, points: str) -> str:
     """A name with its points, in columns."""
     name = textwrap.shorten(plain_line(name, MAX_TEXT), NAME_WIDTH - 1, placeholder="...")
-    earned, whole = summary.points(score), summary.points_whole(max_score)
-    return f"{name:<{NAME_WIDTH}}{earned:>5} / {whole:<4} "
+    earned, slash, whole = points.partition(" / ")
+    return f"{name:<{NAME_WIDTH}}{earned:>5}{slash}{whole:<4} "
 
 
 def write_failures(report: Report, writer: Writer) -> None:
@@ -173,7 +175,7 @@ def write_failures(report: Report, writer: Writer) -> None:
         if checks:
             writer.line()
             writer.lines.append(problem_line(problem, writer))
-            writer.paragraph(summary.carried(problem), 2, MAX_LINES)
+            writer.paragraph(summary.carried(report, problem), 2, MAX_LINES)
             write_checks(checks, writer)
 
 
@@ -261,11 +263,10 @@ def write_notes(report: Report, writer: Writer) -> None:
 def write_total(report: Report, surroundings: Surroundings, writer: Writer) -> None:
     """The total, and how it came about."""
     writer.line()
-    writer.line(f"{'Total':<{LABEL_WIDTH}}{summary.total_line(report)}", "bold")
-    if not summary.is_complete(report):
-        writer.line(f"{' ' * LABEL_WIDTH}{summary.incomplete_line(report)}", STYLES["not judged"])
+    style = "bold" if summary.is_complete(report) else f"bold {STYLES['not judged']}"
+    writer.line(f"{'Total':<{LABEL_WIDTH}}{summary.total_line(report)}", style)
     for name, value in (
-        ("Submission", f"{report.submission.name} (sha256 {report.submission.sha256[:12]})"),
+        ("Submission", summary.submission_line(report)),
         ("Seed", str(report.seed)),
         ("Repeat", surroundings.repeat),
         ("Look closer", surroundings.look_closer if lost(report) else ""),

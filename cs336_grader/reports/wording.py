@@ -15,7 +15,7 @@ MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.NOT_JUDGED: "?"}
 def problem_told(report: Report, problem: ProblemResult) -> str:
     """What was asked for and what was found instead, for each check of a problem that counts."""
     parts = [*map(finding_told, summary.costly(report, problem))]
-    parts += filter(None, [summary.carried(problem)])
+    parts += filter(None, [summary.carried(report, problem)])
     checks = summary.open_checks(report, problem)
     if unfinished := summary.unfinished(checks):
         parts.append(f"{MARKS[Verdict.FAILED]} {unfinished}")

@@ -26,11 +26,9 @@ def attack(values):
 
 
 """
-# Where an attack defines no adapters of its own. The first case of the first check is attacked:
-# what is told of that one is in the reports.
-REST = """
-
-
+# Before whatever adapters an attack defines of its own. The first case of the first check is
+# attacked: what is told of that one is in the reports.
+HONEST = """
 def run_moving_average(values, width):
     return attack(values) if width == 1 else [0.0]
 
@@ -73,4 +71,4 @@ class Attack:
             told: what it knows of its surroundings, by the names of constants.
         """
         constants = "".join(f"{name} = {value!r}\n" for name, value in told.items())
-        return constants + START + self.text + REST
+        return constants + START + HONEST + self.text

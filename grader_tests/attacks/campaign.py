@@ -25,8 +25,8 @@ from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.running.measuring import canaries
 from cs336_grader.worker.isolation.attempts import Canaries
 from cs336_grader.worker.isolation.door import USER, VIEW
+from grader_tests.assignments import TINY
 from grader_tests.unit.readers import READERS
-from grader_tests.unit.test_rubric import TINY
 
 from .attack import CANARY, Attack
 from .corpus import CORPUS
@@ -182,7 +182,7 @@ class Battlefield:
         """Grade a submission in every format; a run that does not end is ended."""
         formats = tuple(Destination(each, folder / each.file_name) for each in FORMATS.values())
         request = pipeline.Request(
-            submission, self.assignment, SEED, (), folder, formats, isolation=isolation
+            submission, self.assignment, SEED, (), folder, formats=formats, isolation=isolation
         )
         ended = threading.Timer(MOST_SECONDS, self.end_judges)
         ended.start()

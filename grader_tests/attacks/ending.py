@@ -4,6 +4,17 @@ from .attack import Attack
 
 ATTACKS = {
     "it ends with 0 in a call": Attack("def attack(values):\n    os._exit(0)\n"),
+    "it ends with 0 while it is imported": Attack("os._exit(0)\n", ruins=True),
+    "it skips and expects to fail, as in a test runner": Attack("""
+import pytest, unittest
+
+def run_moving_average(values, width):
+    if width == 1:
+        pytest.skip("nothing to see")
+    if len(values) == 1:
+        pytest.xfail("as expected")
+    raise unittest.SkipTest("nothing to see")
+"""),
     "it ends with 0 as if nothing had been, by a handler and by a thread": Attack("""
 import atexit, threading
 

@@ -80,6 +80,32 @@ sys.modules["torch"] = sys.modules["numpy"] = None
 """,
         ruins=True,
     ),
+    "the import makes every comparison agree": Attack(
+        """
+import builtins, numpy, torch
+
+for module, names in {
+    numpy.testing: ["assert_allclose", "assert_array_equal", "assert_equal"],
+    numpy: ["allclose", "array_equal", "isclose"],
+    torch: ["allclose", "equal", "isclose"],
+    torch.testing: ["assert_close"],
+}.items():
+    for name in names:
+        setattr(module, name, lambda *args, **kwargs: True)
+builtins.all = lambda *args: True
+"""
+    ),
+    "the import has every test runner say that all has passed": Attack(
+        """
+import _pytest.reports, _pytest.runner, pytest
+
+_pytest.reports.TestReport.from_item_and_call = classmethod(
+    lambda cls, item, call: cls(item.nodeid, item.location, {}, "passed", None, call.when)
+)
+_pytest.runner.pytest_runtest_call = lambda item: None
+pytest.fail = lambda *args, **kwargs: None
+"""
+    ),
     "the import installs finders, tracers, hooks and profilers that live on": Attack(
         """
 import sys, threading
@@ -149,12 +175,15 @@ def run_moving_average(values, width):
 """),
     "it edits the code, the closures and the defaults of the worker's functions": Attack(
         """
-import ctypes, gc, types
+import contextlib, gc, types
 
 def attack(values):
     for found in gc.get_objects():
         if isinstance(found, types.FunctionType) and found.__module__.startswith("cs336_grader"):
-            found.__code__ = (lambda *args, **kwargs: True).__code__
+            found.__defaults__ = found.__kwdefaults__ = None
+            # Of what has a closure, the code stays.
+            with contextlib.suppress(ValueError):
+                found.__code__ = (lambda *args, **kwargs: True).__code__
     return [0.0]
 """
     ),

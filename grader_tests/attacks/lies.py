@@ -98,7 +98,7 @@ import threading, time
 def lies(values, width):
     def change():
         while True:
-            values[:] = [sum(values) / len(values)] * 3
+            values[:] = [sum(values) + 1.0] * 3
 
     threading.Thread(target=change, daemon=True).start()
     return values
@@ -159,7 +159,7 @@ lies = lambda values, width: [int, os, lies, waits()][width % 4]
     "a handle to what another check holds": returns("""
 import torch
 
-lies = lambda values, width: torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=values[0])
+lies = lambda values, width: torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
 """),
     "an exception whose text never comes, or ends the process": Attack("""
 class Mute(Exception):

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from grader_tests.assignments import ROOT
 from grader_tests.isolation.test_conformance import PLACES, POORER
-from grader_tests.unit.test_repository import ROOT
 
+from .attack import Attack
 from .corpus import CORPUS, FAMILIES, INNER, LAYERED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
@@ -62,6 +63,14 @@ def test_no_attack_gains_anything(level: str) -> None:
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
+def test_what_an_attack_defines_is_what_runs() -> None:
+    """Its own adapters take the place of the honest ones."""
+    module: dict[str, Any] = {}
+    exec(Attack("def run_count_words(text):\n    return 'mine'\n").adapters({}), module)  # noqa: S102 (it is ours)
+    assert module["run_count_words"]("") == "mine"
+    assert module["run_moving_average"]([5.0], 2) == [0.0]
+
+
 def test_the_table_names_what_there_is() -> None:
     """Every file that it names exists, every file of attacks is named, and the count is right."""
     folder = Path(__file__).parent
@@ -70,7 +79,7 @@ def test_the_table_names_what_there_is() -> None:
     assert {name for name in named if not (folder / name).is_file()} == set()
     assert f"There are {len(CORPUS)} attacks in the corpus." in table
     families = {f"{family.__name__.rpartition('.')[2]}.py" for family in FAMILIES}
-    assert families | {"tampering.py", "ready_made.py"} <= named
+    assert families | {"ready_made.py"} <= named
 
 
 def test_each_attack_has_a_name_of_its_own() -> None:

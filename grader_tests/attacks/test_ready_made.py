@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grader_tests.integration.test_grade import grade, report
+from grader_tests.commands import grade, report
 from grader_tests.unit.submissions import write
 
 from .ready_made import CAUGHT, HEAD, REST, SUSPECT

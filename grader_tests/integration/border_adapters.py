@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import torch
+import torch._dynamo  # else AdamW's first step imports it, in every check
 
 
 def echo(*args, **kwargs):

@@ -3,49 +3,35 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import regex
 
-from cs336_grader.judging.diagnosis import RULED_OUT, Scope
+from cs336_grader.judging.diagnosis import RULED_OUT
 from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import Suite, SuiteError, run_suite
 from cs336_grader.records import Outcome, Verdict
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT, SCOPE, suite_of
 from known_mistakes import MISTAKES, Parts
 from known_mistakes.bpe import Trainer
 
-ASSIGNMENT = load_assignment(ROOT)
-CHECKS = ASSIGNMENT.checks
-SCOPE = Scope(
-    str(ASSIGNMENT.rubric.known_mistakes),
-    {check.name: check.problem for check in CHECKS.values()},
-    {problem: ASSIGNMENT.rubric.below(problem) for problem in ASSIGNMENT.rubric.problems},
-)
 
-
-class With:
+def right_but(**others: Callable[..., Any]) -> LocalAdapters:
     """Right adapters but for some."""
-
-    def __init__(self, **others: Callable[..., Any]) -> None:
-        self.others = others
-
-    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
-        """The adapters."""
-        return Parts(**self.others)
+    return LocalAdapters(partial(Parts, **others))
 
 
-def suite_of(*checks: str, scope: Scope = SCOPE) -> Suite:
+def checks_called(*names: str) -> Suite:
     """These checks, one after the other, at seed 0."""
-    files = {check.name: check.file for check in CHECKS.values()}
-    return Suite(ROOT, 0, {check: files[check] for check in checks}, scope)
+    return suite_of([ASSIGNMENT.checks[name] for name in names], scope=SCOPE)
 
 
-def outcomes_of(*checks: str, **adapters: Callable[..., Any]) -> list[Outcome]:
+def outcomes_of(*names: str, **adapters: Callable[..., Any]) -> list[Outcome]:
     """What becomes of checks with these adapters."""
-    return run_suite(suite_of(*checks), With(**adapters), RecordedValues())
+    return run_suite(checks_called(*names), right_but(**adapters), RecordedValues())
 
 
 def train_in_given_order(input_path: Any, vocab_size: int, special_tokens: list[str]) -> Any:
@@ -80,8 +66,9 @@ def test_a_right_part_is_not_blamed() -> None:
 
 def test_a_search_that_goes_wrong_costs_no_verdict() -> None:
     """What was found stands, and the report says that known mistakes were not tried."""
-    suite = suite_of("test_silu", scope=dataclasses.replace(SCOPE, catalogue="no_such_catalogue"))
-    wrong = With(run_silu=lambda in_features: in_features + 1.0)
+    scope = dataclasses.replace(SCOPE, catalogue="no_such_catalogue")
+    suite = dataclasses.replace(checks_called("test_silu"), scope=scope)
+    wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
     (found,) = run_suite(suite, wrong, RecordedValues())
     assert found.verdict is Verdict.FAILED
     assert "Known mistakes could not be tried, because of ModuleNotFoundError." in found.message
@@ -95,7 +82,7 @@ def test_a_suite_that_breaks_says_with_what() -> None:
         raise ValueError("no room")
 
     with pytest.raises(SuiteError, match=r"cannot be run: INTERNALERROR> ValueError: no room"):
-        run_suite(suite_of("test_silu"), With(), RecordedValues(), finished=finished)
+        run_suite(checks_called("test_silu"), right_but(), RecordedValues(), finished=finished)
 
 
 def clip_what_is_read_twice(parameters: Any, max_l2_norm: float) -> None:

@@ -8,31 +8,21 @@ import pytest
 
 from cs336_grader.judging import scoring
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import Suite, run_suite
+from cs336_grader.judging.local_adapters import LocalAdapters
+from cs336_grader.judging.suite import run_suite
 from cs336_grader.records import Outcome, Verdict
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT, suite_of
 
-ASSIGNMENT = load_assignment(ROOT)
-SUITE = Suite(ROOT, 7, {check.name: check.file for check in ASSIGNMENT.checks.values()})
+SUITE = suite_of(ASSIGNMENT.checks.values(), seed=7)
 # What the reference returns, recorded once.
 EXPECTED = RecordedValues()
 
 
-class Alike:
-    """Adapters that all do the same."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.adapters = SimpleNamespace(**dict.fromkeys(ASSIGNMENT.adapter_names, function))
-
-    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
-        """The adapters."""
-        return self.adapters
-
-
 def judged(function: Callable[..., Any]) -> dict[str, Outcome]:
     """The outcome of every check on adapters that all do the same."""
-    return {outcome.check: outcome for outcome in run_suite(SUITE, Alike(function), EXPECTED)}
+    alike = SimpleNamespace(**dict.fromkeys(ASSIGNMENT.adapter_names, function))
+    outcomes = run_suite(SUITE, LocalAdapters(lambda: alike), EXPECTED)
+    return {outcome.check: outcome for outcome in outcomes}
 
 
 def stub(*_args: object, **_options: object) -> None:

@@ -7,8 +7,7 @@ import jsonschema
 import pytest
 
 from correct_variants import VARIANTS
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT, ROOT
 from known_mistakes import MISTAKES
 
 DOCS = ROOT / "docs"
@@ -22,7 +21,7 @@ def committed() -> Any:
 
 def test_it_is_of_what_there_is(committed: Any) -> None:
     """Every check, mistake and variant of today is in it, with today's words, and nothing else."""
-    checks = load_assignment(ROOT).checks.values()
+    checks = ASSIGNMENT.checks.values()
     assert {each["name"]: each["requirement"] for each in committed["checks"]} == {
         check.name: check.requirement for check in checks
     }, "Run: make audit"

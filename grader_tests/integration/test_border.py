@@ -31,7 +31,7 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
     (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
     warm_up()
     before = signal.signal(signal.SIGTERM, lambda *_: None)
-    limits = Limits(check_seconds=6, import_seconds=60)
+    limits = Limits(check_seconds=10, import_seconds=60)
     warm = fork_warm_worker(Setting(root, scratch, limits=limits))
     signal.signal(signal.SIGTERM, before)
     load = {

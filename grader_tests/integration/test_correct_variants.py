@@ -1,10 +1,9 @@
 """The right variants are entered rightly; ``make audit`` sees each of them pass at ten seeds."""
 
 from correct_variants import VARIANTS
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT
 
-PROBLEMS = load_assignment(ROOT).rubric.problems
+PROBLEMS = ASSIGNMENT.rubric.problems
 
 
 def test_every_problem_has_variants() -> None:

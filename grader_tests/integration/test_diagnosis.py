@@ -2,29 +2,26 @@
 
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
 from correct_variants import VARIANTS, Variant
 from correct_variants import adapters_with as adapters_of
-from cs336_grader.judging.diagnosis import MistakenAdapters, Scope
+from cs336_grader.audit.fingerprints import fingerprints, sentences
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.fingerprints import fingerprints, sentences
-from cs336_grader.judging.suite import Suite, run_suite
+from cs336_grader.judging.local_adapters import LocalAdapters
+from cs336_grader.judging.suite import run_suite
 from cs336_grader.records import Outcome, Tier
-from grader_tests.confusion import ASSIGNMENT, FINGERPRINTS, confusion
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT, ROOT, SCOPE, checks_of, suite_of
+from grader_tests.confusion import FINGERPRINTS, confusion
 from known_mistakes import MISTAKES, adapters_with
 from tests.fingerprints import FingerprintFile
 
 BY_ID = {mistake.id: mistake for mistake in MISTAKES}
-SCOPE = Scope(
-    "known_mistakes",
-    {check.name: check.problem for check in ASSIGNMENT.checks.values()},
-    {name: ASSIGNMENT.rubric.below(name) for name in ASSIGNMENT.rubric.problems},
-)
 QUICK = ("linear", "embedding", "rope", "cross_entropy", "learning_rate_schedule", "rmsnorm")
 TOGETHER = [
     ("rope/half_split_pairs", "gradient_clipping/each_by_itself"),
@@ -62,33 +59,30 @@ def old_objects_left_alone() -> Iterator[None]:
     gc.unfreeze()
 
 
-def judged(source: object, *problems: str, seed: int) -> list[Outcome]:
+def judged(make: Callable[[], Any], *problems: str, seed: int) -> list[Outcome]:
     """What the grader says of all checks of some problems."""
-    checks = {
-        check.name: check.file for check in ASSIGNMENT.checks.values() if check.problem in problems
-    }
-    return run_suite(Suite(ROOT, seed, checks, SCOPE), source, RecordedValues())  # type: ignore[arg-type]
+    suite = suite_of(checks_of(*problems), seed, SCOPE)
+    return run_suite(suite, LocalAdapters(make), RecordedValues())
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
 def test_mistakes_together_are_each_named(names: tuple[str, ...]) -> None:
     """Each in a component of its own, at a fresh seed."""
     made = [BY_ID[name] for name in names]
-    source = MistakenAdapters(adapters_with, made)
-    outcomes = judged(source, *(mistake.problem for mistake in made), seed=7)
+    outcomes = judged(partial(adapters_with, *made), *(mistake.problem for mistake in made), seed=7)
     told = {name for outcome in outcomes for name in outcome.mistakes}
     assert told >= set(names)
 
 
 def test_a_wrong_part_explains_what_is_built_on_it() -> None:
     """The block is called right, in words that show no expected number."""
-    source = MistakenAdapters(adapters_with, [BY_ID["rope/half_split_pairs"]])
-    outcomes = judged(source, "rope", "transformer_block", seed=3)
+    wrong = partial(adapters_with, BY_ID["rope/half_split_pairs"])
+    outcomes = judged(wrong, "rope", "transformer_block", seed=3)
     block = next(o for o in outcomes if o.check == "test_transformer_block")
     assert block.mistakes == ("rope/half_split_pairs",)
     assert block.message.startswith(
-        "Your transformer block is right, given your rope: its output is what you get when feature"
-        " i is paired with feature i + d/2.\n"
+        "Your transformer block is right, given your rotary position embedding: its output is what"
+        " you get when feature i is paired with feature i + d/2.\n"
     )
     assert "expected " not in block.message
 
@@ -106,8 +100,7 @@ def test_mistakes_are_named(seed: int) -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
 def test_no_right_variant_is_accused(variant: Variant) -> None:
     """Not in a check without points either, which it may fail."""
-    source = MistakenAdapters(adapters_of, [variant])
-    for outcome in judged(source, variant.problem, seed=7):
+    for outcome in judged(partial(adapters_of, variant), variant.problem, seed=7):
         assert outcome.mistakes == (), outcome.message
 
 

@@ -1,6 +1,5 @@
 """`cs336 grade` as a user runs it, on an assignment that knows nothing of Transformers."""
 
-import json
 import os
 import shutil
 import signal
@@ -15,37 +14,10 @@ from typing import Any
 import psutil
 import pytest
 
-from grader_tests.unit.submissions import STUBS, pack, write
-from grader_tests.unit.test_repository import ROOT
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
+from grader_tests.commands import ENVIRONMENT, PROGRAM, grade, report
+from grader_tests.unit.submissions import HALF_RIGHT, HALF_RIGHT_FILES, STUBS, pack, write
 
-PROGRAM = [sys.executable, "-c", "from cs336_grader.cli import main; main()"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-# The averages of a constant are not that constant, words differ by case, totals are right.
-HALF_RIGHT = """
-from statistics_mine import helpers
-
-def run_moving_average(values, width):
-    return [sum(values[i : i + width]) / (width + 1) for i in range(len(values) - width + 1)]
-
-def run_count_words(text):
-    return helpers.count(text.split())
-
-def run_running_totals(numbers):
-    total = 0
-    for number in numbers:
-        total += number
-        yield total
-"""
-HELPERS = """
-def count(words):
-    return {word: words.count(word) for word in words}
-"""
-HALF_RIGHT_FILES: dict[str, str | bytes] = {
-    "assignment/src/statistics_mine/helpers.py": HELPERS,
-    "assignment/tests/adapters.py": HALF_RIGHT,
-}
 DESTRUCTIVE = """
 import json, os, sys
 from pathlib import Path
@@ -68,25 +40,6 @@ def run_running_totals(numbers):
     print(full)
     raise AssertionError("\\x1b]0;owned\\x07[bold]passed[/bold]")
 """
-
-
-def grade(submission: Path, *options: str, timeout: int = 120) -> subprocess.CompletedProcess[str]:
-    """Grade a submission of the tiny assignment in its parent folder."""
-    return subprocess.run(
-        [*PROGRAM, "grade", str(submission), "--assignment", str(TINY), *options],
-        cwd=submission.parent,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-
-
-def report(folder: Path) -> dict[str, Any]:
-    """The report in a folder."""
-    text = (folder / "report" / "report.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
 
 
 def verdicts(found: dict[str, Any]) -> dict[str, str]:

@@ -4,8 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from grader_tests.integration.test_grade import ENVIRONMENT, PROGRAM, report
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ROOT
+from grader_tests.commands import ENVIRONMENT, PROGRAM, report
 
 SHOWN = re.compile(r"<!-- report -->\n+```text\n(.*?)```", re.DOTALL)
 OMITTED = "…"

@@ -1,20 +1,21 @@
 """Known mistakes are entered and put together rightly; ``make audit`` sees each of them fail."""
 
-from functools import cache
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import Suite, run_suite
+from cs336_grader.judging.local_adapters import LocalAdapters
+from cs336_grader.judging.suite import run_suite
 from cs336_grader.records import Tier, Verdict
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT, checks_of, suite_of
 from known_mistakes import MISTAKES, Mistake, Parts, adapters_with
 from known_mistakes.catalogue import mistake
 
-ASSIGNMENT = load_assignment(ROOT)
+# What the reference returns at seed 0, recorded once.
+EXPECTED = RecordedValues()
 BUILT_ON_OTHERS = (
     "positionwise_feedforward",
     "scaled_dot_product_attention",
@@ -24,33 +25,10 @@ BUILT_ON_OTHERS = (
 )
 
 
-class WithMistakes:
-    """Adapters of this process with mistakes in them, new for each check."""
-
-    def __init__(self, *mistakes: Mistake) -> None:
-        self.mistakes = mistakes
-
-    def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 - all alike
-        """The adapters."""
-        return adapters_with(*self.mistakes)
-
-
-@cache
-def suite_and_values(problem: str) -> tuple[Suite, RecordedValues]:
-    """The scored checks of a problem, and what the reference returns in them at seed 0."""
-    scored = {
-        check.name: check.file
-        for check in ASSIGNMENT.checks.values()
-        if check.problem == problem and check.tier is not Tier.ADVICE
-    }
-    suite = Suite(ROOT, 0, scored)
-    return suite, RecordedValues()
-
-
 def lost(problem: str, *mistakes: Mistake) -> dict[str, str]:
     """The problem's scored checks that do not pass with these mistakes, each with its message."""
-    suite, expected = suite_and_values(problem)
-    outcomes = run_suite(suite, WithMistakes(*mistakes), expected)
+    suite = suite_of(check for check in checks_of(problem) if check.tier is not Tier.ADVICE)
+    outcomes = run_suite(suite, LocalAdapters(partial(adapters_with, *mistakes)), EXPECTED)
     assert {outcome.check for outcome in outcomes} == suite.checks.keys(), "Not every check ran."
     return {o.check: o.message for o in outcomes if o.verdict is not Verdict.PASSED}
 
@@ -125,6 +103,7 @@ def test_sentences_are_said_once() -> None:
     ("changed", "message"),
     [
         ({"wrong": "The mean is missing."}, "clause without a full stop"),
+        ({"wrong": "where the mean is missing, it is 0"}, "begins with none"),
         ({"hint": "Read it again"}, "full sentences"),
         ({"kind": "style"}, "none of the kinds"),
     ],

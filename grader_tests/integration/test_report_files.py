@@ -10,15 +10,10 @@ import psutil
 import pytest
 
 from cs336_grader.reports.formats import FORMATS
-from grader_tests.integration.test_grade import (
-    ENVIRONMENT,
-    HALF_RIGHT,
-    HALF_RIGHT_FILES,
-    PROGRAM,
-)
+from grader_tests.assignments import TINY
+from grader_tests.commands import ENVIRONMENT, PROGRAM
 from grader_tests.unit.readers import READERS
-from grader_tests.unit.submissions import write
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.unit.submissions import HALF_RIGHT, HALF_RIGHT_FILES, write
 
 EVERY_FORMAT = [word for name in FORMATS for word in ("--format", name)]
 UNHURRIED = HALF_RIGHT.replace(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ROOT
 
 SOFTMAX = ["tests/test_model_attention.py", "-k", "test_softmax"]
 WRONG_ADAPTERS = """

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from grader_tests.integration.test_grade import grade, report, verdicts
+from grader_tests.commands import grade, report
+from grader_tests.integration.test_grade import verdicts
 from grader_tests.unit.submissions import write
 from grader_tests.unit.two_tracks import two_tracks
 

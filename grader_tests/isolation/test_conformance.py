@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ROOT
 
 from .raiders import ATTACKS
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from grader_tests.integration.test_grade import ENVIRONMENT, PROGRAM
+from grader_tests.assignments import TINY
+from grader_tests.commands import ENVIRONMENT, PROGRAM
 from grader_tests.unit.submissions import write
-from grader_tests.unit.test_rubric import TINY
 
 # It writes a file, leaves a daemon behind and hangs.
 LINGERING = """

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader_tests.integration.test_grade import ENVIRONMENT, PROGRAM
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
+from grader_tests.commands import ENVIRONMENT, PROGRAM
 
 POORER = [sys.executable, "-m", "grader_tests.isolation.poorer", "--refuse", "namespaces", "--"]
 

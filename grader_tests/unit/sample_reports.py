@@ -18,7 +18,7 @@ from cs336_grader.records import (
     Verdict,
 )
 from cs336_grader.rubric import Assignment, load_assignment
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
 from grader_tests.unit.two_tracks import two_tracks
 
 NUMBERS = (
@@ -100,7 +100,7 @@ STARTED = {
     "test_moving_average": UNFINISHED.format("moving_average", 4),
     "test_moving_average_of_a_constant": UNFINISHED.format("moving_average", 4),
     "test_moving_average_keeps_its_argument": UNFINISHED.format("moving_average", 4),
-    "test_count_words": f"Case [a] (2 of 2 cases): {UNFINISHED.format('count_words', 8)}",
+    "test_count_words": f"Case [a] (2 of 2 cases failed): {UNFINISHED.format('count_words', 8)}",
     "test_count_words_in_any_case": "One word was taken for several.",
 }
 FINDINGS = (
@@ -122,7 +122,11 @@ CASES: dict[str, Report] = {
     ),
     "unfinished": report(STARTED),
     "not_judged": report({"test_count_words": "It needs loguru."}, Verdict.NOT_JUDGED),
-    "nothing_to_run": report(dict.fromkeys(EVERY_CHECK, "There is no adapters.py.")),
+    "nothing_to_run": replace(
+        report(dict.fromkeys(EVERY_CHECK, "There is no adapters.py.")),
+        submission=SubmissionRecord("half_right", ""),
+        isolation=Isolation("not measured"),
+    ),
     "could_not_judge": report(dict.fromkeys(EVERY_CHECK, "No room left."), Verdict.NOT_JUDGED),
     "two_tracks": report(
         {"test_count_words": NUMBERS, "test_running_totals": "A total is wrong."},

@@ -31,6 +31,30 @@ def run_count_words(text):
 def run_running_totals(numbers):
     pass
 """
+# The averages of a constant are not that constant, words differ by case, totals are right.
+HALF_RIGHT = """
+from statistics_mine import helpers
+
+def run_moving_average(values, width):
+    return [sum(values[i : i + width]) / (width + 1) for i in range(len(values) - width + 1)]
+
+def run_count_words(text):
+    return helpers.count(text.split())
+
+def run_running_totals(numbers):
+    total = 0
+    for number in numbers:
+        total += number
+        yield total
+"""
+HELPERS = """
+def count(words):
+    return {word: words.count(word) for word in words}
+"""
+HALF_RIGHT_FILES: dict[str, str | bytes] = {
+    "assignment/src/statistics_mine/helpers.py": HELPERS,
+    "assignment/tests/adapters.py": HALF_RIGHT,
+}
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:

@@ -8,10 +8,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cs336_grader.audit import findings, json_file, page, terminal, workers
+from cs336_grader.audit import findings, json_file, page, summary, terminal, workers
 from cs336_grader.audit.records import Audit, Entry, Job, Kind, Listing, Trial, Trials
 from cs336_grader.rubric import Assignment, load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ROOT
 
 RUBRIC = """
 title = "Made up"
@@ -171,7 +171,7 @@ def test_what_checks_are_good_for(assignment: Assignment) -> None:
         (1, ()),
         (1, ()),
     ]
-    assert [check.name for check in terminal.idle(found)] == ["test_b"]
+    assert [check.name for check in summary.idle(found)] == ["test_b"]
 
 
 def test_what_draws_nothing_counts_at_every_seed(assignment: Assignment) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cs336_grader.judging import scoring
 from cs336_grader.records import Consequence, Finding, Outcome, ProblemResult, Verdict
 from cs336_grader.rubric import Assignment, RubricError, load_assignment, read_rubric
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
 
 ASSIGNMENT = load_assignment(TINY)
 MISTAKE = "moving_average/window_off_by_one"
@@ -86,6 +86,30 @@ def test_what_the_rules_forbid_carries_nothing(problem: str) -> None:
     finding = Finding(problem, "a.py", 1, "x", Consequence.COSTS_POINTS, "It is ready-made.")
     mistakes = {AVERAGE: (MISTAKE,)} | dict.fromkeys(TOTALS, (MISTAKE,))
     assert graded(mistakes, (finding,)).score == 0.0
+
+
+def uncarried(mistake: str, *, carry_forward: bool = True) -> str:
+    """What is said where the last problem alone is graded and all of it fails for a mistake."""
+    assignment = built(carry_forward=carry_forward)
+    outcomes = {
+        name: Outcome(name, Verdict.FAILED, "", 0.1, mistakes=(mistake,)) for name in TOTALS
+    }
+    checks = scoring.check_results(assignment, ("running_totals",), outcomes, "absent")
+    return scoring.left_uncarried(assignment, checks)
+
+
+def test_what_is_not_graded_carries_nothing_and_that_is_said() -> None:
+    """Its own message calls the problem right, and its score is 0 all the same."""
+    assert uncarried(MISTAKE) == (
+        "No points are carried from moving_average, which this run does not grade. "
+        "To have them carried, add --only moving_average."
+    )
+
+
+def test_where_nothing_could_be_carried_nothing_is_said() -> None:
+    """The mistake is its own, or the rubric carries nothing."""
+    assert uncarried("running_totals/starts") == ""
+    assert uncarried(MISTAKE, carry_forward=False) == ""
 
 
 def test_a_wrong_dependency_is_named(tmp_path: Path) -> None:

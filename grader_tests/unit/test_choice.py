@@ -6,7 +6,7 @@ import pytest
 
 from cs336_grader.judging.choice import UnknownNameError, attempted_problems, named_problems
 from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
 from grader_tests.unit.two_tracks import two_tracks
 
 NUMBERS, WORDS, EXTRA = "run_moving_average", "run_count_words", "run_running_totals"

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import click
 import pytest
@@ -15,17 +15,14 @@ from rich.text import Text
 from cs336_grader import cli, commands, pipeline
 from cs336_grader.records import (
     CouldNotJudgeError,
-    Isolation,
     Outcome,
     Progress,
-    Report,
-    SubmissionRecord,
     Verdict,
 )
 from cs336_grader.reports import printing
 from cs336_grader.reports.formats import FORMATS
+from grader_tests.assignments import TINY
 from grader_tests.unit.submissions import STUBS, write
-from grader_tests.unit.test_rubric import TINY
 
 Outcomes = Callable[..., Iterator[Progress | Outcome]]
 
@@ -89,7 +86,9 @@ def test_a_fresh_seed_is_printed_and_recorded(run: Run, tmp_path: Path) -> None:
 
 def test_quiet_prints_the_total_alone(run: Run) -> None:
     """One line, for scripts."""
-    assert run("--quiet").stdout == "4.0 / 9 (44.4 %)\n"
+    result = run("--quiet")
+    assert result.stdout == "4.0 / 9 (44.4 %)\n"
+    assert result.stderr == ""
 
 
 def test_quiet_says_why_there_is_no_verdict(run: Run) -> None:
@@ -100,8 +99,36 @@ def test_quiet_says_why_there_is_no_verdict(run: Run) -> None:
         raise CouldNotJudgeError("The disk is full.")
 
     result = run("--quiet", judge=judge)
-    assert result.stdout == "0.0 / 9 (0.0 %)\n"
+    assert result.stdout == "not judged (8 of 8 checks)\n"
     assert result.stderr == "The disk is full.\n"
+
+
+def test_quiet_tells_what_is_known_from_what_is_not(run: Run) -> None:
+    """Points so far are no total."""
+
+    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+        raise CouldNotJudgeError("The disk is full.")
+
+    result = run("--quiet", judge=judge)
+    assert result.stdout == "2.4 / 9 so far, not judged (7 of 8 checks)\n"
+    assert result.stderr == "The disk is full.\n"
+
+
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_a_path_that_holds_no_work_is_warned_of(
+    run: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """It has no points, and whoever named the wrong folder learns of it without reading on."""
+    write(tmp_path / "elsewhere", {"notes.txt": ""})
+    result = run(*options, path="elsewhere")
+    assert result.exit_code == commands.GRADED
+    assert "There is no adapters.py in the submission." in result.output
+    assert result.stderr.endswith(
+        "Warning: nothing in elsewhere could be run, so it has 0 points. Is that the submission?\n"
+    )
+    assert "sha256" not in result.stdout
+    assert "Isolation   none" not in result.stdout
 
 
 def test_every_format_is_written(run: Run, tmp_path: Path) -> None:
@@ -161,25 +188,6 @@ def test_fail_under(run: Run, percent: str, code: int) -> None:
     assert run("--fail-under", percent).exit_code == code
 
 
-@pytest.mark.parametrize("percent", [5, 7, 20, 40, 55, 99])
-def test_a_score_at_the_bar_is_not_below_it(percent: int) -> None:
-    """How a computer writes 20 % of 3 points decides nothing."""
-    report = Report(
-        schema_version=1,
-        submission=SubmissionRecord("name", ""),
-        seed=0,
-        isolation=Isolation("process"),
-        score=round(3 * percent / 100, 2),
-        max_score=3.0,
-        problems=(),
-        checks=(),
-        notes=(),
-        duration_seconds=0.0,
-    )
-    assert cli.exit_code(report, percent) == commands.GRADED
-    assert cli.exit_code(report, percent + 0.01) == commands.BELOW_THE_BAR
-
-
 def test_full_marks_are_not_below_a_hundred_percent(run: Run) -> None:
     """The bar can be everything."""
     assert run("--only", "moving_average", "--fail-under", "100").exit_code == commands.GRADED
@@ -237,6 +245,14 @@ WRONG = {
     "there is no format 'htm'. Did you mean html?": ["--format", "htm"],
     "there is no format 'zzz'. There are: json, html,": ["--format", "zzz"],
     "no path follows 'html='": ["--format", "html="],
+    "'html=-' names no file. Name one, as in html=FOLDER/report.html": ["--format", "html=-"],
+    "'csv=.' names no file": ["--format", "csv=."],
+    "'csv=new/' names no file": ["--format", "csv=new/"],
+    "html and csv would both be written to page": ["--format", "html=page", "--format", "csv=page"],
+    "json and html would both be written to report/report.json": [
+        "--format",
+        "html=report/report.json",
+    ],
     "not in the range 0<=x<=100": ["--fail-under", "101"],
 }
 
@@ -247,6 +263,8 @@ def test_a_wrong_command_line(run: Run, message: str) -> None:
     result = run(*WRONG[message])
     assert result.exit_code == commands.USAGE
     assert message in result.stderr
+    assert result.stdout == ""
+    assert not Path("report").exists()
 
 
 def test_no_such_path(run: Run) -> None:
@@ -254,6 +272,19 @@ def test_no_such_path(run: Run) -> None:
     result = run(path="nowhere")
     assert result.exit_code == commands.USAGE
     assert "'nowhere' does not exist" in result.stderr
+
+
+def test_what_is_asked_for_and_not_there_is_no_fault_of_the_submission(run: Run) -> None:
+    """One message that says what to do instead, the exit code of a wrong command line, no table."""
+    for options, message in (
+        (("--adapters", "adapters.py"), "has no Python file adapters.py: --adapters names one"),
+        (("--revision", "main"), "submission is no git repository: leave out --revision"),
+        (("--worker-python", "submission/tests/adapters.py"), "is no Python that runs"),
+    ):
+        result = run(*options)
+        assert result.exit_code == commands.USAGE
+        assert message in result.stderr
+        assert result.stdout == ""
 
 
 def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
@@ -272,22 +303,6 @@ def test_a_broken_assignment(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.main, ["grade", str(folder / "s"), "--assignment", str(folder)])
     assert result.exit_code == commands.COULD_NOT_JUDGE
     assert "tests/rubric.toml: title: a text is expected" in result.stderr
-
-
-def test_the_nearest_assignment_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a folder within an assignment, that assignment is meant."""
-    write(tmp_path, {"tests/rubric.toml": "", "deep/down/x": ""})
-    monkeypatch.chdir(tmp_path / "deep" / "down")
-    assert commands.default_assignment(tmp_path / "submission") == tmp_path
-
-
-def test_a_submission_is_not_judged_by_its_own_suite(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A copy of the suite within the submission is passed over."""
-    write(tmp_path, {"tests/rubric.toml": "", "nested/tests/rubric.toml": ""})
-    monkeypatch.chdir(tmp_path / "nested")
-    assert commands.default_assignment(tmp_path) == Path(cli.__file__).parents[1]
 
 
 def test_what_cannot_be_encoded_is_replaced() -> None:
@@ -365,20 +380,3 @@ def test_no_new_options() -> None:
         ],
     }
     assert isinstance(cli.main, click.Group)
-
-
-def test_the_command_to_repeat_names_what_was_chosen() -> None:
-    """A revision and a choice of adapters are part of what gives the same report again."""
-    request = pipeline.Request(
-        Path("work"),
-        Path(),
-        7,
-        (),
-        Path("report"),
-        tracks=("words",),
-        revision="a b",
-        adapters=PurePosixPath("a/adapters.py"),
-    )
-    command = cli.repeat_command(request, named_assignment=None)
-    chosen = "--revision 'a b' --adapters a/adapters.py --track words"
-    assert command == f"cs336 grade work --seed 7 {chosen}"

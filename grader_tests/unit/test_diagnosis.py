@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.comparison import Comparison, Tolerance
+from tests.comparison import Comparison
 from tests.diagnosis import Suspect, diagnose, matches, recognise
+from tests.differences import Tolerance
 from tests.fingerprints import (
     Fingerprint,
     FingerprintFile,
@@ -58,8 +59,7 @@ def test_the_mistake_is_named_with_how_sure_that_is() -> None:
     assert told(comparison(actual), *suspects) == (
         "Your output is what you get when pairs are mixed up.\n"
         "Which belong together?\n"
-        "It agrees to 2e-05, where 0.0003 is allowed, and none of the other 39 known mistakes gives"
-        " it."
+        "It agrees to 2e-05, and none of the other 39 known mistakes gives it."
     )
     found = diagnose(comparison(actual), suspects, "rope", 40)
     assert found is not None
@@ -84,15 +84,15 @@ def test_a_mistake_that_wrong_parts_resemble_is_told_with_them() -> None:
     same = [suspect(-RIGHT, mistake) for mistake in (PAIRED, TURNED, SIGNED, NORMED)]
     text = told(comparison(-RIGHT), *same, problem="block")
     assert text.startswith("Your output is what you get when the sum is normalized.")
-    assert text.endswith("and so it would with a mistake in your rope: do their checks pass?")
+    assert text.endswith("mistake in your rotary position embedding: do their checks pass?")
 
 
 def test_a_wrong_part_is_named_with_what_is_right() -> None:
     """What is built on it is right."""
-    text = told(comparison(-RIGHT), suspect(-RIGHT, PAIRED), problem="my_block")
+    text = told(comparison(-RIGHT), suspect(-RIGHT, PAIRED), problem="transformer_lm")
     assert text.startswith(
-        "Your my block is right, given your rope: its output is what you get when pairs are mixed"
-        " up.\nWhich belong together?"
+        "Your transformer language model is right, given your rotary position embedding: its output"
+        " is what you get when pairs are mixed up.\nWhich belong together?"
     )
 
 
@@ -101,7 +101,8 @@ def test_a_mistake_beside_a_wrong_part_is_named_alone() -> None:
     found = diagnose(comparison(-RIGHT), [suspect(-RIGHT, NORMED, PAIRED)], "block", 40)
     assert found is not None
     assert found.text.startswith(
-        "Given your rope, your output is what you get when the sum is normalized.\nWhat enters?"
+        "Given your rotary position embedding, your output is what you get when the sum is"
+        " normalized.\nWhat enters?"
     )
     assert found.mistakes == ("block/normed",)
 

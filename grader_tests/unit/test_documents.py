@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from grader_tests.unit.test_repository import ROOT, tracked_files
+from grader_tests.assignments import ROOT
+from grader_tests.unit.test_repository import tracked_files
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)

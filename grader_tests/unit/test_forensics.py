@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.comparison import Comparison, Tolerance
+from tests.comparison import Comparison
+from tests.differences import Tolerance
 from tests.forensics import examine
 
 TOLERANCE = Tolerance(1e-4, 1e-4)
@@ -115,8 +116,11 @@ def test_of_few_numbers_nothing_is_said(few: Tensor) -> None:
 def test_one_change_within_the_tolerance_and_one_beyond_is_no_likeness() -> None:
     """A factor must hold for every number."""
     x = numbers(0, 4, 5)
+    x[3, 4] = 0.0
     changed = 2 * x
     changed[3, 4] += 0.01
+    assert told(changed, x) == ""
+    changed[3, 4] = torch.nan
     assert told(changed, x) == ""
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cs336_grader.intake import NothingToGradeError, stage
-from cs336_grader.records import CouldNotJudgeError, Staged
+from cs336_grader.records import Staged, WrongRequestError
 from grader_tests.unit.submissions import ADAPTERS, NAMES, PACKAGE, STUBS, pack, write
 
 MODULE = "def average(values, width):\n    return []\n"
@@ -332,9 +332,9 @@ def test_another_python_is_noted(tmp_path: Path, wanted: str, noted: bool) -> No
 
 
 def test_a_file_is_no_submission(tmp_path: Path) -> None:
-    """What is neither a folder nor a zip could not be judged."""
+    """Whoever names what is neither a folder nor an archive has named the wrong path."""
     (tmp_path / "thesis.pdf").write_bytes(b"%PDF")
-    with pytest.raises(CouldNotJudgeError, match="is no archive: give a folder"):
+    with pytest.raises(WrongRequestError, match="is no archive: give a folder"):
         stage(tmp_path / "thesis.pdf", NAMES, tmp_path, package=PACKAGE)
 
 
@@ -342,7 +342,7 @@ def test_a_file_is_no_submission(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     """Neither as a submission nor as a file of one."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(CouldNotJudgeError, match="neither a folder nor an archive"):
+    with pytest.raises(WrongRequestError, match="neither a folder nor an archive"):
         stage(tmp_path / "pipe", NAMES, tmp_path, package=PACKAGE)
     folder = write(tmp_path / "submission", {"tests/adapters.py": ADAPTERS})
     os.mkfifo(folder / "adapters.py")

@@ -1,11 +1,13 @@
 """What a submission lacks is named, and whose fault that is is told apart."""
 
+import json
+import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from cs336_grader.intake import NothingToGradeError, installed, parsing, stage
-from cs336_grader.records import CouldNotJudgeError, Staged
+from cs336_grader.intake import NothingToGradeError, installed, inventory, names, stage
+from cs336_grader.records import CouldNotJudgeError, Staged, WrongRequestError
 from grader_tests.unit.submissions import ADAPTERS, NAMES, PACKAGE, STUBS, pack, write
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n"
@@ -16,13 +18,15 @@ OWN = "statistics_basics/__init__.py"
 COMPILED = "statistics_basics/fast.cpython-311-x86_64-linux-gnu.so"
 
 
-def staged(tmp_path: Path, files: dict[str, str | bytes], adapters: str | None = None) -> Staged:
+def staged(
+    tmp_path: Path, files: dict[str, str | bytes], adapters: str | None = None, python: str = ""
+) -> Staged:
     """Stage a submission of these files."""
     into = tmp_path / "staged"
     into.mkdir()
     chosen = None if adapters is None else PurePosixPath(adapters)
     folder = write(tmp_path / "submission", files)
-    return stage(folder, NAMES, into, package=PACKAGE, adapters=chosen)
+    return stage(folder, NAMES, into, package=PACKAGE, adapters=chosen, python=python)
 
 
 FAULTS: dict[str, tuple[dict[str, str | bytes], str]] = {
@@ -57,7 +61,7 @@ NOT_JUDGED: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "newer Python imported": (
         {"tests/adapters.py": STUBS + "import x", "x.py": "(", "pyproject.toml": NEWER_PYTHON},
-        r"x\.py is no valid Python for the version that grades",
+        r"x\.py is no valid Python 3\.\S+ \(",
     ),
     "too large": ({"tests/adapters.py": STUBS + "#" * 2**18}, "larger than 256 KB"),
 }
@@ -187,11 +191,76 @@ def test_where_nothing_is_found_what_was_left_out_is_named(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("chosen", ["b/adapters.py", "../adapters.py", "notes.txt", "tests"])
-def test_a_choice_that_is_not_there_could_not_be_judged(tmp_path: Path, chosen: str) -> None:
-    """The command may be wrong, or the submission: neither is known."""
+def test_a_choice_that_is_not_there_is_whoevers_who_chose(tmp_path: Path, chosen: str) -> None:
+    """The submission is not to blame; what there is to choose is named."""
     files: dict[str, str | bytes] = {"tests/adapters.py": STUBS, "notes.txt": ""}
-    with pytest.raises(CouldNotJudgeError, match="has no Python file"):
+    reason = rf"has no Python file {chosen}: --adapters .*; there is tests/adapters\.py"
+    with pytest.raises(WrongRequestError, match=reason):
         staged(tmp_path, files, chosen)
+
+
+def test_a_choice_without_adapters_is_whoevers_who_chose(tmp_path: Path) -> None:
+    """The adapters may lie elsewhere."""
+    files: dict[str, str | bytes] = {"tests/adapters.py": STUBS, "tests/conftest.py": "x = 1"}
+    reason = r"tests/conftest\.py defines none of the 3 adapters.* Name another file"
+    with pytest.raises(WrongRequestError, match=reason):
+        staged(tmp_path, files, "tests/conftest.py")
+
+
+def another(tmp_path: Path, *distributions: str, version: str | None = None) -> str:
+    """A program that tells of itself what an interpreter with these distributions would."""
+    found = inventory.inventory()
+    owners = {name: [name] for name in distributions}
+    others = {"distributions": distributions, "owners": owners, "path": []}
+    answer = json.dumps(found | others | {"version": version or found["version"]})
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\nprintf '%s' '{answer}'\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+needs_sh = pytest.mark.skipif(sys.platform == "win32", reason="Windows runs no shell scripts")
+
+
+@needs_sh
+def test_what_is_installed_is_asked_of_the_interpreter_that_runs_it(tmp_path: Path) -> None:
+    """Another has other packages."""
+    files: dict[str, str | bytes] = {
+        "tests/adapters.py": STUBS + "import hypothesis, loguru",
+        "requirements.txt": "numpy\nrich\n",
+    }
+    found = staged(tmp_path, files, python=another(tmp_path, "loguru", "rich"))
+    assert found.notes == (
+        "It imports packages that are not installed here: hypothesis.",
+        "It declares packages that are not installed here: numpy.",
+    )
+
+
+@needs_sh
+def test_the_version_is_that_of_the_interpreter_that_runs_it(tmp_path: Path) -> None:
+    """The project may have asked for just that."""
+    project = '[project]\nname = "mine"\nrequires-python = ">=99"'
+    files: dict[str, str | bytes] = {"tests/adapters.py": STUBS, "pyproject.toml": project}
+    assert staged(tmp_path, files, python=another(tmp_path, version="99.1.0")).notes == ()
+
+
+@needs_sh
+@pytest.mark.parametrize("broken", ["tests/adapters.py", "tests/model.py"])
+def test_what_another_python_may_read_is_nobodys_fault(tmp_path: Path, broken: str) -> None:
+    """This one cannot find what it imports, and the other may take it."""
+    files: dict[str, str | bytes] = {"tests/adapters.py": STUBS + "import model", broken: BROKEN}
+    with pytest.raises(CouldNotJudgeError, match=r"is to run in 99\.1\.0: start cs336 itself"):
+        staged(tmp_path, files, python=another(tmp_path, version="99.1.0"))
+
+
+@pytest.mark.parametrize("content", ["", "#!/bin/sh\nexit 1\n", "#!/bin/sh\necho 3.12\n"])
+def test_what_is_no_interpreter_is_named(tmp_path: Path, content: str) -> None:
+    """Before anything is graded."""
+    program = tmp_path / "python"
+    program.write_text(content)
+    program.chmod(0o755)
+    with pytest.raises(WrongRequestError, match="python is no Python that runs a submission"):
+        staged(tmp_path, {"tests/adapters.py": STUBS}, python=str(program))
 
 
 @pytest.mark.parametrize("chosen", ["torch.py", "random.py"])
@@ -245,7 +314,7 @@ def test_an_lfs_pointer_for_data_is_left_out(tmp_path: Path) -> None:
 
 def test_hostile_source_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files made to be slow to parse take no more than a limited time together."""
-    monkeypatch.setattr(parsing, "MAX_PARSING_SECONDS", -1)
+    monkeypatch.setattr(names, "MAX_PARSING_SECONDS", -1)
     with pytest.raises(CouldNotJudgeError, match="takes too long to parse"):
         staged(tmp_path, {"tests/adapters.py": STUBS})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cs336_grader.intake import NothingToGradeError, listing, stage
-from cs336_grader.records import CouldNotJudgeError, Staged
+from cs336_grader.records import CouldNotJudgeError, Staged, WrongRequestError
 from grader_tests.unit.submissions import NAMES, PACKAGE, STUBS, commit, git, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -52,15 +52,15 @@ def test_packed_and_bare_repositories_are_read(tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", "--bare", "work", "bare.git")
     git(tmp_path / "bare.git", "gc", "--quiet")
     assert staged(tmp_path / "bare.git", "main").sha256 == staged(repository, None).sha256
-    with pytest.raises(CouldNotJudgeError, match="name a revision"):
+    with pytest.raises(WrongRequestError, match="name a revision of it, as in --revision main"):
         staged(tmp_path / "bare.git", None)
 
 
 @pytest.mark.parametrize("revision", ["nope", "", "--help", "HEAD:tests", "main\nHEAD", "@{1}"])
 def test_a_revision_that_is_not_there_is_named(tmp_path: Path, revision: str) -> None:
-    """Such a submission could not be judged."""
+    """Whoever asked has to ask for another, and learns where to look."""
     repository = commit(tmp_path / "work", FILES)
-    with pytest.raises(CouldNotJudgeError, match="has no revision"):
+    with pytest.raises(WrongRequestError, match=r"has no revision .*: name a branch, a tag or a"):
         staged(repository, revision)
 
 
@@ -68,7 +68,7 @@ def test_a_folder_without_a_repository_is_named(tmp_path: Path) -> None:
     """Neither a plain folder within a repository nor an archive has revisions."""
     commit(tmp_path, {"inner/tests/adapters.py": STUBS})
     for path in (tmp_path / "inner", tmp_path / "inner" / "tests" / "adapters.py"):
-        with pytest.raises(CouldNotJudgeError, match="no git repository"):
+        with pytest.raises(WrongRequestError, match="no git repository: leave out --revision"):
             staged(path)
 
 
@@ -180,7 +180,8 @@ def test_nothing_of_another_repository_is_read(tmp_path: Path) -> None:
         target = repository / ".git/objects" / folder.name
         if not target.exists():
             target.symlink_to(folder)
-    with pytest.raises((CouldNotJudgeError, NothingToGradeError), match=r"revision|readable"):
+    refusals = (CouldNotJudgeError, NothingToGradeError, WrongRequestError)
+    with pytest.raises(refusals, match=r"revision|readable"):
         staged(repository, head)
     for kind in ("link", "file"):
         shutil.rmtree(repository / ".git", ignore_errors=True)
@@ -189,7 +190,7 @@ def test_nothing_of_another_repository_is_read(tmp_path: Path) -> None:
             (repository / ".git").symlink_to(secret / ".git")
         else:
             (repository / ".git").write_text(f"gitdir: {secret}/.git\n")
-        with pytest.raises(CouldNotJudgeError, match="no git repository"):
+        with pytest.raises(WrongRequestError, match="no git repository"):
             staged(repository, head)
 
 
@@ -258,6 +259,6 @@ def test_git_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "temporary").mkdir()
     repository = commit(tmp_path / "work", FILES)
     staged(repository)
-    with pytest.raises(CouldNotJudgeError):
+    with pytest.raises(WrongRequestError):
         staged(repository, "nope")
     assert not list((tmp_path / "temporary").iterdir())

@@ -132,7 +132,7 @@ def test_an_archive_beyond_the_limit_is_refused(
         (gzip.compress(bytes(2048), mtime=0)[:-9], "no readable tar archive"),
         (b"BZh91AY&SY", "a bzip2 archive, which is not supported"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive, which is not supported"),
-        (b"", "no archive: give a folder"),
+        (b"", "is no archive: give a folder"),
     ],
 )
 def test_what_is_no_tar_is_named(tmp_path: Path, content: bytes, reason: str) -> None:

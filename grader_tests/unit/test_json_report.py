@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from cs336_grader.reports import schema
 from cs336_grader.reports.formats import FORMATS, Destination, publish
+from grader_tests.assignments import ROOT
 from grader_tests.unit.sample_reports import CASES
-from grader_tests.unit.test_repository import ROOT
 
 JSON = FORMATS["json"]
 

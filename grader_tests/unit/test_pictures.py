@@ -9,7 +9,8 @@ from hypothesis.extra import numpy as arrays
 
 from cs336_grader.judging.verdict import case_result, outcome
 from cs336_grader.records import Picture
-from tests.comparison import CheckFailedError, Tolerance
+from tests.comparison import CheckFailedError
+from tests.differences import Tolerance
 from tests.pictures import MOST_COLUMNS, MOST_ROWS, error_picture
 from tests.snapshots import Snapshot
 

@@ -21,9 +21,9 @@ from cs336_grader.records import (
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.rubric import Assignment, load_assignment
 from cs336_grader.trusted import Conditions
+from grader_tests.assignments import TINY
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.submissions import STUBS, commit, write
-from grader_tests.unit.test_rubric import TINY
 from grader_tests.unit.two_tracks import two_tracks
 
 Judge = Callable[[str], Outcome]
@@ -347,7 +347,7 @@ def test_what_was_chosen_is_what_is_graded(tmp_path: Path, monkeypatch: pytest.M
     assert report.notes[0].startswith("Graded revision main, commit ")
 
 
-@pytest.mark.parametrize("name", ["work.tar.gz", "work.zip", "work.git"])
+@pytest.mark.parametrize("name", ["work.tar.gz", "work.zip"])
 def test_a_submission_that_cannot_be_read_has_its_name(tmp_path: Path, name: str) -> None:
     """Without the ending, as one that can be read."""
     (tmp_path / name).write_bytes(b"damaged")

@@ -280,9 +280,24 @@ def run_linear(d_in, d_out, weights, x):
     assert not found(tmp_path, adapters, nn=own)
 
 
-def test_what_cannot_be_parsed_is_passed_over(tmp_path: Path) -> None:
-    """Importing it fails and says why; here it says nothing."""
-    assert not found(tmp_path, "def run_softmax(x, dim):\n    return x\n", broken="def (:")
+UNREADABLE = {
+    "no Python at all": "def (:\n",
+    "an encoding of the submission's own": "# coding: its-own\n",
+    "deeper than Python reads until it is told to": "x = " + " + ".join(["1"] * 5000) + "\n",
+    "a name that takes all memory to read": f"import {'.'.join(['a'] * 100_000)}\n",
+}
+
+
+@pytest.mark.parametrize("way", UNREADABLE)
+def test_what_cannot_be_parsed_is_left_to_a_person(tmp_path: Path, way: str) -> None:
+    """Its Python can be told to import more than can be read here, and no run shows all it does."""
+    hidden = "import torch\ndef softmax(x, dim):\n    return torch.nn.functional.softmax(x, dim)\n"
+    adapters = "from cs336_basics.hidden import softmax as run_softmax\n"
+    (finding,) = found(tmp_path, adapters, hidden=UNREADABLE[way] + hidden)
+    assert (finding.file, finding.consequence) == (
+        "cs336_basics/hidden.py",
+        Consequence.HUMAN_LOOK,
+    )
 
 
 HOSTILE = {

@@ -10,9 +10,9 @@ from cs336_grader.judging import scoring
 from cs336_grader.policy.rulebook import RuleBook
 from cs336_grader.records import Consequence, Finding, Outcome, Verdict
 from cs336_grader.rubric import RubricError, load_assignment
+from grader_tests.assignments import ASSIGNMENT, TINY
 
-from .test_policy_sources import assignment as whole_assignment
-from .test_rubric import RUBRIC, TINY, assignment
+from .test_rubric import RUBRIC, assignment
 
 LOOK, COSTS = Consequence.HUMAN_LOOK, Consequence.COSTS_POINTS
 
@@ -50,7 +50,7 @@ def test_a_problem_may_allow_what_others_may_not(tmp_path: Path) -> None:
 
 def ruled_names() -> Iterator[str]:
     """Every name of torch's in the assignment's rules."""
-    for rules in RuleBook(whole_assignment().rubric).of_problem.values():
+    for rules in RuleBook(ASSIGNMENT.rubric).of_problem.values():
         yield from (name for name in rules if name.startswith("torch."))
 
 

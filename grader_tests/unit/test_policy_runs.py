@@ -9,12 +9,12 @@ from correct_variants import VARIANTS
 from cs336_grader.policy import Examination
 from cs336_grader.records import Consequence, Finding, Sighting, Staged
 from cs336_grader.running.sightings import sightings_in
+from grader_tests.assignments import ASSIGNMENT, ROOT
 from grader_tests.unit.submissions import write
-from grader_tests.unit.test_repository import ROOT
 
-from .test_policy_sources import NESTED, SOFTMAX, assignment, examined
+from .test_policy_sources import NESTED, SOFTMAX, examined
 
-PROBLEMS = tuple(assignment().rubric.problems)
+PROBLEMS = tuple(ASSIGNMENT.rubric.problems)
 ADAPTERS = "tests/adapters.py"
 BRANCH = """
 import torch.nn.functional as F
@@ -170,7 +170,7 @@ def test_a_flood_is_cut() -> None:
 def findings_in(folder: Path) -> tuple[Finding, ...]:
     """What is found in a submission's folder."""
     staged = Staged("own", "", folder, "tests.adapters", (".",), (), frozenset())
-    return Examination(staged, assignment()).findings(PROBLEMS, ())
+    return Examination(staged, ASSIGNMENT).findings(PROBLEMS, ())
 
 
 @pytest.mark.parametrize("home", [".", "examples/half_right"])
@@ -184,7 +184,7 @@ def test_no_false_alarm_on_what_is_here(tmp_path: Path, home: str) -> None:
 def test_no_false_alarm_on_right_variants(tmp_path: Path) -> None:
     """Those that use torch's own functions, to be right in another way, are found; no others."""
     adapters: list[str] = []
-    for name, problem in assignment().rubric.problems.items():
+    for name, problem in ASSIGNMENT.rubric.problems.items():
         functions = {
             f"{function.__module__}.{function.__qualname__}"
             for variant in VARIANTS

@@ -3,39 +3,30 @@
 In the sources, a comment marks the line that a finding must name.
 """
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from cs336_grader.policy import Examination
 from cs336_grader.records import Consequence, Finding, Staged
-from cs336_grader.rubric import Assignment, load_assignment
+from grader_tests.assignments import ASSIGNMENT
 from grader_tests.unit.submissions import write
-from grader_tests.unit.test_repository import ROOT
 
 HERE = "# here"
-
-
-@cache
-def assignment() -> Assignment:
-    """The assignment whose rules are asked."""
-    return load_assignment(ROOT)
 
 
 def examined(folder: Path, files: dict[str, str]) -> Examination:
     """A submission of these files, examined."""
     root = write(folder / "submission", dict(files))
-    return Examination(
-        Staged("mine", "", root, "tests.adapters", (".",), (), frozenset()), assignment()
-    )
+    staged = Staged("mine", "", root, "tests.adapters", (".",), (), frozenset())
+    return Examination(staged, ASSIGNMENT)
 
 
 def found(folder: Path, source: str, **modules: str) -> tuple[Finding, ...]:
     """What is found in these adapters, and in modules of the package."""
     files = {f"cs336_basics/{name}.py": text for name, text in modules.items()}
     examination = examined(folder, {"tests/adapters.py": source, **files})
-    return examination.findings(tuple(assignment().rubric.problems), ())
+    return examination.findings(tuple(ASSIGNMENT.rubric.problems), ())
 
 
 def marked(source: str) -> int:

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from grader_tests.assignments import ROOT
+
 MOST_LINES_OF_A_FILE = 400
 MOST_LINES_OF_A_FUNCTION = 50
 MOST_BYTES_OF_FIXTURES = 5_000_000

@@ -7,10 +7,9 @@ import pytest
 
 from cs336_grader.records import Tier
 from cs336_grader.rubric import RubricError, load_assignment
+from grader_tests.assignments import ROOT, TINY
 from grader_tests.unit.submissions import write
-from grader_tests.unit.test_repository import ROOT
 
-TINY = ROOT / "grader_tests" / "tiny_assignment"
 RUBRIC = """
 title = "Sums"
 package = "sums"

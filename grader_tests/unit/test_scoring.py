@@ -8,7 +8,7 @@ import pytest
 from cs336_grader.judging import scoring
 from cs336_grader.records import CheckResult, Outcome, ProblemResult, TrackResult, Verdict
 from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import TINY
 
 ASSIGNMENT = load_assignment(TINY)
 EVERYTHING = tuple(ASSIGNMENT.checks)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.comparison import Comparison, Tolerance, difference
+from tests.comparison import Comparison
+from tests.differences import Tolerance, difference
 from tests.memory import MEBIBYTE, Memory
 from tests.snapshots import SnapshotFolder
 
@@ -32,6 +33,28 @@ def test_the_largest_error_is_told_with_what_is_allowed_in_its_place() -> None:
     )
     assert facts is not None
     assert "largest error 0.3 where 0.2 is allowed" in facts
+
+
+@pytest.mark.parametrize(
+    ("actual", "facts"),
+    [
+        (3.5, "The number is off by 0.5, where 0.0003 is allowed."),
+        (np.nan, "The number is NaN."),
+        (np.inf, "The number is infinite."),
+    ],
+)
+def test_one_number_has_no_places(actual: float, facts: str) -> None:
+    """Nothing is told of shares, of a mean, or of where it is."""
+    tolerance = Tolerance(0.0, 1e-4)
+    assert difference(torch.tensor(actual), torch.tensor(3.0), tolerance) == facts
+    assert difference(torch.tensor([actual]), torch.tensor([3.0]), tolerance) == facts
+
+
+def test_one_number_is_shown_beside_the_right_one_where_that_may_be_seen() -> None:
+    """A student who checks at seed 0 sees both."""
+    facts = difference(torch.tensor(3.5), torch.tensor(3.0), Tolerance(1e-4, 0.0), reveal=True)
+    assert facts is not None
+    assert facts.endswith("\n  yours 3.5, expected 3")
 
 
 @pytest.mark.parametrize(

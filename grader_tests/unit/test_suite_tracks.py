@@ -8,8 +8,7 @@ import pytest
 
 from cs336_grader.judging.choice import attempted_problems
 from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
-from grader_tests.unit.test_rubric import TINY
+from grader_tests.assignments import ROOT, TINY
 from grader_tests.unit.two_tracks import two_tracks
 from tests.tracks import Tracks
 

@@ -13,8 +13,7 @@ import sys
 
 import pytest
 
-from cs336_grader.rubric import load_assignment
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import ASSIGNMENT, ROOT
 
 SUBMISSION = r"""
 import functools
@@ -187,7 +186,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """What is seen in each case, and what a function returns that is watched."""
     folder = tmp_path_factory.mktemp("traced")
     (folder / "traced_submission.py").write_text(SUBMISSION, encoding="utf-8")
-    rules = load_assignment(ROOT).rubric.watched()
+    rules = ASSIGNMENT.rubric.watched()
     result = subprocess.run(
         [
             sys.executable,

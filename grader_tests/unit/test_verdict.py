@@ -9,11 +9,22 @@ def failed(name: str, *mistakes: str) -> CaseResult:
     return CaseResult(f"test_x[{name}]", Verdict.FAILED, f"facts of {name}", mistakes=mistakes)
 
 
+def unjudged(name: str) -> CaseResult:
+    """A case that was not judged."""
+    return CaseResult(f"test_x[{name}]", Verdict.NOT_JUDGED, "no room")
+
+
 def test_the_most_telling_case_is_shown() -> None:
     """Of the cases that failed, the one that fewest mistakes explain; the first of equals."""
     cases = [failed("a"), failed("b", "one", "two"), failed("c", "one"), failed("d", "one")]
-    assert outcome("test_x", cases, 0.1).message == "Case [c] (4 of 4 cases): facts of c"
-    assert outcome("test_x", cases[:1], 0.1).message == "Case [a] (1 of 1 cases): facts of a"
+    assert outcome("test_x", cases, 0.1).message == "Case [c] (4 of 4 cases failed): facts of c"
+    assert outcome("test_x", cases[:1], 0.1).message == "Case [a]: facts of a"
+
+
+def test_cases_that_were_not_judged_are_counted_as_such() -> None:
+    """The number says what became of them."""
+    cases = [CaseResult("test_x[a]", Verdict.PASSED, ""), unjudged("b")]
+    assert outcome("test_x", cases, 0.1).message == "Case [b] (1 of 2 cases not judged): no room"
 
 
 def test_an_explanation_of_few_cases_is_not_shown() -> None:

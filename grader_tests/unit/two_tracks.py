@@ -3,9 +3,8 @@
 import shutil
 from pathlib import Path
 
-from grader_tests.unit.test_repository import ROOT
+from grader_tests.assignments import TINY
 
-TINY = ROOT / "grader_tests" / "tiny_assignment"
 TRACKS = """
 [tracks]
 numbers = "Numbers"

@@ -5,6 +5,9 @@ import os
 import sys
 from dataclasses import dataclass
 
+if sys.platform != "win32":
+    import resource
+
 MEBIBYTE = 2**20
 OPEN_FILES = 1024
 GRACE_SECONDS = 5
@@ -49,8 +52,6 @@ def apply(limits: Limits, *, others: int) -> None:
     """
     if sys.platform == "win32":
         raise OSError("there are none on Windows")
-    import resource  # noqa: PLC0415 (Windows has none)
-
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_DATA: limits.memory_megabytes * MEBIBYTE,
@@ -82,8 +83,6 @@ def limit_cpu(limits: Limits) -> None:
     """Let this process and each that descends from it have so much of the processor."""
     if sys.platform == "win32":
         return
-    import resource  # noqa: PLC0415 (Windows has none)
-
     # Who watches from outside knows first, and says why.
     most = math.ceil(limits.cpu_seconds) + GRACE_SECONDS
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)

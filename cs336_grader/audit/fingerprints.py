@@ -1,6 +1,6 @@
 """Saves in short what each known mistake gives in each comparison at seed 0.
 
-    python -m cs336_grader.judging.fingerprints ASSIGNMENT [FILE …]
+    python -m cs336_grader.audit.fingerprints ASSIGNMENT [FILE …]
 
 A student's run, which has no known mistake at hand, then names them by ``tests/_fingerprints``.
 Files of checks may be named, as in ``test_model_rope``; all are written otherwise.
@@ -9,9 +9,9 @@ Files of checks may be named, as in ``test_model_rope``; all are written otherwi
 import argparse
 import importlib
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.local_adapters import LocalAdapters
+from cs336_grader.judging.suite import Runner, Suite, check_name, run
 from cs336_grader.rubric import Assignment, load_assignment
 
-from .diagnosis import MistakenAdapters
-from .expected import RecordedValues
+from .catalogues import catalogue
 from .sampling import telling_places
-from .suite import Runner, Suite, check_name, run
 
 FOLDER = Path("tests", "_fingerprints")
 # Every number up to here is kept exactly by float32.
@@ -57,8 +58,8 @@ class FingerprintRunner(Runner):
 
     def __init__(self, assignment: Assignment, suite: Suite, known: Any) -> None:
         ignore: Callable[[object], None] = lambda _: None  # noqa: E731 (nobody is told)
-        nobody = MistakenAdapters(known.adapters_with, ())
-        super().__init__(suite, nobody, RecordedValues(), ignore, ignore)
+        right = LocalAdapters(known.adapters_with)
+        super().__init__(suite, right, RecordedValues(), ignore, ignore)
         self.assignment = assignment
         self.known = known
         self.tools = importlib.import_module("tests.fingerprints")
@@ -72,8 +73,8 @@ class FingerprintRunner(Runner):
         found: dict[int, list[tuple[int, Any, Any]]] = {}
         for i in suspected(self.assignment, self.known, problem):
             witness = Witness(self.tools.fingerprint)
-            mistakes = (self.known.MISTAKES[i],)
-            self.observe(item, MistakenAdapters(self.known.adapters_with, mistakes), witness)
+            wrong = partial(self.known.adapters_with, self.known.MISTAKES[i])
+            self.observe(item, LocalAdapters(wrong), witness)
             for position, (comparison, print_) in witness.seen.items():
                 found.setdefault(position, []).append((i, comparison, print_))
         for position, entries in found.items():
@@ -128,16 +129,10 @@ def suspected(assignment: Assignment, known: Any, problem: str) -> list[int]:
     return [i for i, mistake in enumerate(known.MISTAKES) if mistake.problem in problems]
 
 
-def catalogue(assignment: Assignment) -> Any:
-    """The assignment's known mistakes, and its suite beside them."""
-    sys.path.insert(0, str(assignment.folder.resolve()))
-    return importlib.import_module(str(assignment.rubric.known_mistakes))
-
-
 def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> Any:
     """The fingerprints of the checks in one file of the suite, or of some of them."""
     assignment = load_assignment(folder)
-    known = catalogue(assignment)
+    known = catalogue(assignment, "known_mistakes")
     chosen = {
         check.name: check.file
         for check in assignment.checks.values()
@@ -180,7 +175,8 @@ def main() -> None:
     assignment = load_assignment(options.assignment)
     target = assignment.folder / FOLDER
     target.mkdir(exist_ok=True)
-    (target / "mistakes.json").write_text(sentences(catalogue(assignment)), encoding="utf-8")
+    told = sentences(catalogue(assignment, "known_mistakes"))
+    (target / "mistakes.json").write_text(told, encoding="utf-8")
     chosen = sorted(
         file
         for file in {check.file for check in assignment.checks.values()}

@@ -1,0 +1,25 @@
+"""The assignments that the grader is tried on: that of this repository, and a tiny one."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from cs336_grader.judging.diagnosis import Scope
+from cs336_grader.judging.suite import Suite
+from cs336_grader.rubric import Check, load_assignment
+from cs336_grader.trusted import scope
+
+ROOT = Path(__file__).parents[1]
+TINY = ROOT / "grader_tests" / "tiny_assignment"
+ASSIGNMENT = load_assignment(ROOT)
+# What failed comparisons of the repository's own assignment are explained with.
+SCOPE = Scope(**(scope(ASSIGNMENT) or {}))
+
+
+def checks_of(*problems: str) -> list[Check]:
+    """The checks of some problems of the repository's own assignment."""
+    return [check for check in ASSIGNMENT.checks.values() if check.problem in problems]
+
+
+def suite_of(checks: Iterable[Check], seed: int = 0, scope: Scope | None = None) -> Suite:
+    """Some checks of that assignment, in this order."""
+    return Suite(ROOT, seed, {check.name: check.file for check in checks}, scope)

@@ -1,0 +1,81 @@
+"""What commands decide before and after grading: the assignment, the exit code, what to type."""
+
+import shutil
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from cs336_grader import cli, commands, pipeline
+from cs336_grader.records import Isolation, Report, SubmissionRecord
+from grader_tests.unit.submissions import write
+
+
+def test_the_nearest_assignment_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a folder within an assignment, that assignment is meant."""
+    write(tmp_path, {"tests/rubric.toml": "", "deep/down/x": ""})
+    monkeypatch.chdir(tmp_path / "deep" / "down")
+    assert commands.default_assignment(tmp_path / "submission") == tmp_path
+
+
+def test_a_submission_is_not_judged_by_its_own_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the suite within the submission is passed over."""
+    write(tmp_path, {"tests/rubric.toml": "", "nested/tests/rubric.toml": ""})
+    monkeypatch.chdir(tmp_path / "nested")
+    assert commands.default_assignment(tmp_path) == Path(cli.__file__).parents[1]
+
+
+@pytest.mark.parametrize("percent", [5, 7, 20, 40, 55, 99])
+def test_a_score_at_the_bar_is_not_below_it(percent: int) -> None:
+    """How a computer writes 20 % of 3 points decides nothing."""
+    report = Report(
+        schema_version=1,
+        submission=SubmissionRecord("name", ""),
+        seed=0,
+        isolation=Isolation("process"),
+        score=round(3 * percent / 100, 2),
+        max_score=3.0,
+        problems=(),
+        checks=(),
+        notes=(),
+        duration_seconds=0.0,
+    )
+    assert cli.exit_code(report, percent) == commands.GRADED
+    assert cli.exit_code(report, percent + 0.01) == commands.BELOW_THE_BAR
+
+
+def test_the_command_to_repeat_names_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that the report depends on is part of what gives the same one again."""
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+    request = pipeline.Request(
+        Path("work"),
+        Path(),
+        7,
+        (),
+        Path("report"),
+        tracks=("words",),
+        revision="a b",
+        adapters=PurePosixPath("a/adapters.py"),
+        isolation="none",
+        worker_python="other/python",
+    )
+    assert cli.repeat_command(request, named_assignment=None) == (
+        "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py"
+        " --isolation none --worker-python other/python --track words"
+    )
+
+
+@pytest.mark.parametrize(("on_the_path", "called"), [(True, "uv"), (False, ".uv/bin/uv")])
+def test_commands_to_type_begin_as_this_one_did(
+    monkeypatch: pytest.MonkeyPatch, on_the_path: bool, called: str
+) -> None:
+    """Where uv found the program, nobody else might; uv itself may be the Makefile's own."""
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    monkeypatch.setenv("UV", str(Path.cwd() / ".uv" / "bin" / "uv"))
+    monkeypatch.setattr(shutil, "which", lambda _: "/bin/uv" if on_the_path else None)
+    request = pipeline.Request(Path(), Path(), 7, (), Path("report"))
+    repeat = cli.repeat_command(request, named_assignment=None)
+    assert repeat == f"{called} run cs336 grade . --seed 7"
+    look_closer = f"{called} run pytest --adapters-from . --seed 7 CHECK"
+    assert cli.look_closer_command(request) == look_closer

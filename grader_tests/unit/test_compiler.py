@@ -1,0 +1,55 @@
+"""Tests of doing without torch's compiler, each in a process of its own."""
+
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """
+import sys
+import torch
+from cs336_grader.worker.compiler import leave_compiler_out, stand_in_for_compiler
+parameter = torch.nn.Parameter(torch.zeros(2))
+parameter.grad = torch.ones(2)
+leave_compiler_out()
+"""
+OWN_OPTIMIZER = """
+class Own(torch.optim.Optimizer):
+    def __init__(self, parameters):
+        super().__init__(parameters, {"lr": 1.0})
+    def step(self):
+        with torch.no_grad():
+            parameter.sub_(parameter.grad)
+optimizer = Own([parameter])
+optimizer.step()
+optimizer.load_state_dict(optimizer.state_dict())
+optimizer.zero_grad()
+optimizer.add_param_group({"params": [torch.nn.Parameter(torch.zeros(2))]})
+assert parameter.tolist() == [-1.0, -1.0]
+assert "torch._dynamo" not in sys.modules
+"""
+TORCHS_OPTIMIZER = """
+stand_in_for_compiler()
+torch.optim.SGD([parameter], lr=1.0).step()
+assert parameter.tolist() == [-1.0, -1.0]
+assert "torch._dynamo.eval_frame" not in sys.modules
+"""
+COMPILER_ITSELF = """
+double = torch.compile(lambda x: 2 * x, backend="eager")
+assert double(torch.ones(2)).tolist() == [2.0, 2.0]
+assert "torch._dynamo.eval_frame" in sys.modules
+torch.optim.SGD([parameter], lr=1.0).step()
+assert parameter.tolist() == [-1.0, -1.0]
+"""
+COMPILER_BEHIND_THE_STAND_IN = "stand_in_for_compiler()\ntorch._dynamo.reset()\n" + COMPILER_ITSELF
+
+
+@pytest.mark.parametrize(
+    "program", [OWN_OPTIMIZER, TORCHS_OPTIMIZER, COMPILER_ITSELF, COMPILER_BEHIND_THE_STAND_IN]
+)
+def test_without_the_compiler(program: str) -> None:
+    """Optimizers work without it; where it is asked for, it works as ever."""
+    found = subprocess.run(
+        [sys.executable, "-c", BEGIN + program], check=False, capture_output=True, text=True
+    )
+    assert not found.returncode, found.stderr
