@@ -186,8 +186,11 @@ class DecoderLM(nn.Module):
             caches: One for each layer, for what came before; the tokens are added to them.
 
         Raises:
-            ValueError: the sequence is longer than the context, or an id is not in the vocabulary.
+            ValueError: the sequence is longer than the context, an id is not in the vocabulary, or
+                there is not one cache for each layer.
         """
+        if caches is not None and len(caches) != len(self.layers):
+            raise ValueError(f"{len(caches)} caches do not fit {len(self.layers)} layers")
         start = len(caches[0]) if caches else 0
         length = start + token_ids.shape[-1]
         if self.context_length < length:

@@ -247,7 +247,8 @@ def generate_text(
     ids = tokenizer.encode(prompt)
     if not ids and config.end_of_text is not None:
         ids = [config.end_of_text]
-    device = next(model.parameters()).device if isinstance(model, nn.Module) else None
+    parameter = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+    device = None if parameter is None else parameter.device
     steps = generate_steps(model, torch.tensor([ids], dtype=torch.int64, device=device), config)
     new_ids = (id_ for [id_] in steps if id_ is not None and id_ != config.end_of_text)
     return decode_stream(tokenizer, new_ids)

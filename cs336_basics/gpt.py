@@ -56,7 +56,10 @@ def gelu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 class FeedForward(nn.Module):
-    """W₂ dropout(GELU(W₁x + b₁)) + b₂, for each position by itself (arXiv:1706.03762, 3.3)."""
+    """W₂ dropout(GELU(W₁x + b₁)) + b₂, for each position by itself (arXiv:1706.03762, 3.3).
+
+    GPT-2's published weights were trained with an approximation of GELU: set activation to it.
+    """
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class ScaledEmbedding(Embedding):
     """√d_model times the vector of each token id (arXiv:1706.03762, section 3.4).
 
     Vectors are small at first, so that the scaled ones have variance 1, and so have the logits
-    where the output projection shares the weight.
+    where the output projection shares the weight. GPT-2's published weights want a scale of 1.
     """
 
     def __init__(

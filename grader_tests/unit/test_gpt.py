@@ -253,6 +253,8 @@ def test_what_does_not_fit_is_refused() -> None:
         model(torch.tensor([[0, 23]]))
     with pytest.raises(ValueError, match="d_model = 12 cannot be divided among 5 heads"):
         gpt(num_heads=5)
+    with pytest.raises(ValueError, match="1 caches do not fit 2 layers"):
+        model(IDS, [KeyValueCache()])
 
 
 @pytest.mark.parametrize("kind", range(3))
