@@ -45,7 +45,7 @@ def read_a_file(target: Target) -> str:
 def read_by_another_way(target: Target) -> str:
     """Reads the file through the root of each process that is to be seen."""
     for pid in [int(name) for name in os.listdir("/proc") if name.isdigit()]:
-        for way in (f"/proc/{pid}/root{target['file']}", f"/proc/{pid}/cwd/canary"):
+        for way in (f"/proc/{pid}/root{text(target['file'])}", f"/proc/{pid}/cwd/canary"):
             with contextlib.suppress(OSError):
                 return Path(way).read_text(encoding="ascii")
     raise OSError("no way")

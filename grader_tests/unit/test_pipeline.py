@@ -60,6 +60,7 @@ def judging(
             yield judge(check)
 
     monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    monkeypatch.setattr(pipeline, "PUBLISHED_EVERY_SECONDS", -1)
     return given
 
 
@@ -314,6 +315,7 @@ def test_the_first_word_on_a_check_counts(tmp_path: Path, monkeypatch: pytest.Mo
         yield passing("test_count_words")
 
     monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    monkeypatch.setattr(pipeline, "PUBLISHED_EVERY_SECONDS", -1)
     report = pipeline.grade(request(tmp_path, "count_words"), ignore)
     assert report.checks[0].verdict is Verdict.FAILED
 
