@@ -17,11 +17,11 @@ from .closure import Closure
 from .copying import copy, within_limit
 from .gaps import Gaps, names_of
 from .installed import is_needed
-from .interpreters import interpreter
+from .interpreters import Interpreter, interpreter
 from .manifests import Manifests
 from .modules import INIT
 from .notes import Notes
-from .sources import open_source
+from .sources import Source, open_source
 
 
 def stage(
@@ -53,8 +53,7 @@ def stage(
     notes, runs_in = Notes(), interpreter(python)
     with closing(open_source(path, revision, notes)) as source:
         found = find_adapters(source, adapter_names, notes, adapters)
-        if found.fault:
-            refuse_broken(found, Manifests(source, [found.path], set(), runs_in, notes))
+        refuse_broken(found, source, runs_in, notes)
         closure = Closure(source, found.path, reserved_except({package, "tests"}), notes)
         if found.path not in closure.taken:
             raise CouldNotJudgeError(f"{found.path} has the name of something installed")
@@ -77,8 +76,11 @@ def stage(
     )
 
 
-def refuse_broken(found: Candidate, manifests: Manifests) -> None:
-    """Say whose fault it is that the adapters cannot be parsed: perhaps only this Python's."""
+def refuse_broken(found: Candidate, source: Source, python: Interpreter, notes: Notes) -> None:
+    """Say whose fault it is if the adapters cannot be parsed: perhaps only this Python's."""
+    if not found.fault:
+        return
+    manifests = Manifests(source, [found.path], set(), python, notes)
     refuse_unread({found.path: found.fault}, manifests)
     raise NothingToGradeError(f"{found.path} is no valid Python: {found.fault}")
 
