@@ -22,7 +22,8 @@ from rich.progress import (
 
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
-from cs336_basics.training.tokens import END_OF_TEXT, Encoding, encode_file, load_tokenizer
+from cs336_basics.training.encoding import Encoding, encode_file
+from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from cs336_basics.decoder import DecoderLM
@@ -11,7 +12,9 @@ from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.tokens import END_OF_TEXT, Tokens
 
 
-def validation_windows(tokens: Tokens, context_length: int, most: int) -> Tensor:
+def validation_windows(
+    tokens: Tokens, context_length: int, most: int
+) -> Int[Tensor, "windows length"]:
     """Windows of one context and the token after it, each half a context after the one before.
 
     Where there are more than asked for, some that are spread evenly.
@@ -24,7 +27,9 @@ def validation_windows(tokens: Tokens, context_length: int, most: int) -> Tensor
 
 
 @torch.no_grad()
-def validation_loss(model: LanguageModel, windows: Tensor, batch_size: int) -> float:
+def validation_loss(
+    model: LanguageModel, windows: Int[Tensor, "windows length"], batch_size: int
+) -> float:
     """The mean loss in the later half of every window, where the model has seen the former.
 
     Windows overlap by half, so that no token counts twice and each has a past to be told from.

@@ -22,7 +22,7 @@ from cs336_basics.training.config import TrainConfig, as_json
 from cs336_basics.training.evaluation import sample, validation_loss, validation_windows
 from cs336_basics.training.files import read_json, write_json
 from cs336_basics.training.processes import Processes
-from cs336_basics.training.runs import Record, Run
+from cs336_basics.training.runs import Record, Run, require_same_model
 from cs336_basics.training.tokens import load_tokenizer, nats_per_token, open_tokens
 
 
@@ -228,18 +228,3 @@ def gradient_norm(model: nn.Module) -> float:
     """The norm of all gradients as one vector."""
     norms = [torch.linalg.vector_norm(p.grad) for p in model.parameters() if p.grad is not None]
     return float(torch.linalg.vector_norm(torch.stack(norms)))
-
-
-def require_same_model(saved: Record, wanted: Record) -> None:
-    """Refuse to resume with another model, naming what differs.
-
-    Raises:
-        ValueError: something differs.
-    """
-    differences = [
-        f"{key} is {saved.get(key)!r} in the run and {wanted.get(key)!r} now"
-        for key in {**saved, **wanted}
-        if saved.get(key) != wanted.get(key)
-    ]
-    if differences:
-        raise ValueError("the run is of another model: " + "; ".join(differences))

@@ -49,8 +49,8 @@ class Watcher:
             f"step {record['step']}: validation loss {record['valid_loss']:.3f} "
             f"(perplexity {record['perplexity']:.2f}{floor}), {record['seconds']:.0f} s"
         )
-        self.progress.console.print(Text(line, style="bold"))
-        self.progress.console.print(Text(record["sample"], style="dim"))
+        self.progress.console.print(Text(line, style="bold"), soft_wrap=True)
+        self.progress.console.print(Text(record["sample"], style="dim"), soft_wrap=True)
         self.log(record)
 
     def log(self, record: Record) -> None:

@@ -42,6 +42,21 @@ def read_metrics(folder: Path) -> list[Record]:
     return records
 
 
+def require_same_model(saved: Record, wanted: Record) -> None:
+    """Refuse to resume with another model, naming what differs.
+
+    Raises:
+        ValueError: something differs.
+    """
+    differences = [
+        f"{key} is {saved.get(key)!r} in the run and {wanted.get(key)!r} now"
+        for key in {**saved, **wanted}
+        if saved.get(key) != wanted.get(key)
+    ]
+    if differences:
+        raise ValueError("the run is of another model: " + "; ".join(differences))
+
+
 class Run:
     """A run's folder while the run goes on.
 

@@ -8,11 +8,10 @@ import pytest
 
 from cs336_basics import stories as stories_command
 from cs336_basics import tokenize
+from cs336_basics.training.encoding import Encoding, encode_file
 from cs336_basics.training.stories import stories
 from cs336_basics.training.tokens import (
     END_OF_TEXT,
-    Encoding,
-    encode_file,
     load_tokenizer,
     nats_per_token,
     open_tokens,
