@@ -7,17 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
 from cs336_basics import train as command
 from cs336_basics.generate import main as generate
 from cs336_basics.training import loop
+from cs336_basics.training.config import TrainConfig
 from cs336_basics.training.loop import DivergedError, parameter_groups
-from cs336_basics.training.runs import Run, read_metrics
+from cs336_basics.training.progress import watching
+from cs336_basics.training.runs import Record, Run, read_metrics
+from cs336_basics.training.weights_and_biases import logging_to_wandb
 from grader_tests.unit.training_runs import (
     FAMILIES,
     STEPS,
@@ -227,3 +232,40 @@ def test_the_command_tells_what_is_wrong_in_a_line(
     assert command.main(arguments) == 1
     [line] = capsys.readouterr().err.splitlines()
     assert "nowhere" in line
+
+
+def test_matrix_products_may_be_in_half_precision(data: Path, tmp_path: Path) -> None:
+    """With bfloat16 the run learns about as much, and the weights stay in float32."""
+    config = configured(data, tmp_path / "single")
+    half = replace(config, out=tmp_path / "half", dtype="bfloat16")
+    train(config)
+    assert {p.dtype for p in train(half).model.parameters()} == {torch.float32}
+    single, other = (read_metrics(each.out)[-1]["valid_loss"] for each in (config, half))
+    assert single != other
+    assert other == pytest.approx(single, rel=0.02)
+
+
+def test_weights_and_biases_are_told_where_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every record at its step; without the package the message says what to install."""
+    told: list[tuple[int, float]] = []
+
+    class FakeRun:
+        def log(self, record: Record, step: int) -> None:
+            told.append((step, record["loss"]))
+
+    class FakeWandb:
+        @staticmethod
+        def init(**settings: object) -> "nullcontext[FakeRun]":
+            assert settings["project"] == "stories"
+            return nullcontext(FakeRun())
+
+    config = TrainConfig(wandb="stories")
+    monkeypatch.setitem(sys.modules, "wandb", FakeWandb)
+    record = {"loss": 2.0, "tokens_per_second": 5.0, "learning_rate": 0.1, "gradient_norm": 1.0}
+    with logging_to_wandb(config) as run, watching(Console(quiet=True), 9, 0, run) as watcher:
+        watcher.step({"step": 7, **record})
+    assert told == [(7, 2.0)]
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(ValueError, match="install the extra wandb"):
+        logging_to_wandb(config)
+    assert logging_to_wandb(TrainConfig()).__enter__() is None
