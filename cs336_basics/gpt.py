@@ -190,6 +190,7 @@ class GPT(DecoderLM):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "GPT":
         """Move or convert, which makes two Parameters of one between some devices."""
+        # torch has not annotated this either.
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.tie()
         return self

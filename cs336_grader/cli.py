@@ -29,11 +29,13 @@ from .commands import (
     unknown_name,
 )
 from .judging.choice import UnknownNameError
+from .ledger import ran_nothing
 from .records import CouldNotJudgeError, Outcome, Report, Verdict, WrongRequestError
 from .records import Progress as Begun
 from .reports import measurement, printing, summary
 from .reports.formats import FORMATS, Destination
 from .reports.plain_text import plain_line
+from .request import Request
 from .rubric import RUBRIC, RubricError
 
 MAX_SEED = 2**63 - 1
@@ -165,7 +167,7 @@ def grade(
     """
     if only and tracks:
         raise click.UsageError("--only names problems of any track: leave out --track.")
-    request = pipeline.Request(
+    request = Request(
         submission=path,
         assignment=assignment or default_assignment(path.resolve()),
         seed=secrets.randbits(32) if seed is None else seed,
@@ -198,7 +200,7 @@ def doctor(context: click.Context, *, worker_python: str) -> None:
     context.exit(GRADED if found.isolation.level == "strict" else COULD_NOT_JUDGE)
 
 
-def graded(request: pipeline.Request, *, quiet: bool) -> Report:
+def graded(request: Request, *, quiet: bool) -> Report:
     """Grade, and turn every way to end early into a sentence and an exit code."""
     console = Console(stderr=True)
     if not quiet and not console.is_terminal:
@@ -280,7 +282,7 @@ def one_line(error: Exception) -> str:
     return plain_line(str(error), MAX_ERROR)
 
 
-def tell(report: Report, request: pipeline.Request, repeat: str, *, quiet: bool) -> None:
+def tell(report: Report, request: Request, repeat: str, *, quiet: bool) -> None:
     """Print the report or its total, and ask about the path where it holds nothing to run."""
     try:
         if quiet:
@@ -297,7 +299,7 @@ def tell(report: Report, request: pipeline.Request, repeat: str, *, quiet: bool)
         printing.discard_output()
         saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
-    if pipeline.ran_nothing(report):
+    if ran_nothing(report):
         path = request.submission
         warning = f"nothing in {path} could be run, so it has 0 points. Is that the submission?"
         click.echo(f"Warning: {warning}", err=True)
@@ -312,7 +314,7 @@ def say_total(report: Report) -> None:
             click.echo(reason, err=True)
 
 
-def repeat_command(request: pipeline.Request, *, named_assignment: Path | None) -> str:
+def repeat_command(request: Request, *, named_assignment: Path | None) -> str:
     """The command that gives the same report again."""
     words = ["cs336", "grade", str(request.submission), "--seed", str(request.seed)]
     if named_assignment is not None:
@@ -341,7 +343,7 @@ def called_by() -> tuple[str, ...]:
     return str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own), "run"
 
 
-def look_closer_command(request: pipeline.Request) -> str:
+def look_closer_command(request: Request) -> str:
     """The command that runs a check on the submission where it lies, if one does from here."""
     lies_there = request.submission.is_dir() and request.revision is None
     if not lies_there or request.assignment.resolve() != Path.cwd():

@@ -39,7 +39,7 @@ from .records import (
 
 if TYPE_CHECKING:
     # At run time it would bring what the process that judges has no use for.
-    from .rubric import Assignment
+    from .rubric import Assignment, Limits
 
 # All that the process and the workers get of the environment.
 ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
@@ -119,7 +119,7 @@ def scope(assignment: "Assignment") -> dict[str, Any] | None:
     }
 
 
-def closed_here(staged: Path, conditions: Conditions) -> Measurement:
+def closed_here(staged: Path, limits: "Limits", conditions: Conditions) -> Measurement:
     """What would be closed to a submission in a folder that was graded here and now.
 
     Raises:
@@ -129,7 +129,7 @@ def closed_here(staged: Path, conditions: Conditions) -> Measurement:
         "run": str(conditions.folder),
         "isolation": conditions.isolation,
         "python": conditions.python,
-        "limits": {},
+        "limits": limits.model_dump(),
         "root": str(staged),
         "hidden": [],
     }
@@ -287,9 +287,9 @@ def judge(before: dict[str, Any], files: Path, scratch: Path, tell: Callable[...
     setting = running.Setting(
         Path(before["root"]),
         scratch,
+        limits,
         hidden=(__package__, *before["hidden"]),
         isolated=before["isolation"] != "none",
-        limits=limits,
     )
     try:
         if before["python"]:
@@ -320,18 +320,20 @@ def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[...,
     # Imported here, after the fork, so that no worker holds any of it.
     from .judging.diagnosis import Scope  # noqa: PLC0415
     from .judging.expected import RecordedValues  # noqa: PLC0415
-    from .judging.suite import Suite, SuiteError, run_suite  # noqa: PLC0415
+    from .judging.judge import Judge  # noqa: PLC0415
+    from .judging.suite import Suite, SuiteError  # noqa: PLC0415
 
     scope = None if after["scope"] is None else Scope(**after["scope"])
-    suite = Suite(Path(after["folder"]), after["seed"], after["checks"], scope)
+    suite = Suite(Path(after["folder"]), after["seed"], after["checks"])
     try:
-        run_suite(
+        Judge(
             suite,
             SubmissionSource(submission, tell),
             RecordedValues(),
+            scope=scope,
             started=lambda check: tell("progress", check=check),
             finished=lambda outcome: tell("outcome", **asdict(outcome)),
-        )
+        ).judge()
     except SuiteError as error:
         tell("fault", reason=str(error))
 

@@ -76,6 +76,7 @@ def train(model: GPT, dataset: np.ndarray) -> None:
         inputs, targets = get_batch(dataset, BATCH_SIZE, CONFIG["context_length"], "cpu")
         loss = cross_entropy(model(inputs), targets)
         optimizer.zero_grad()
+        # torch has not annotated it.
         loss.backward()  # type: ignore[no-untyped-call]
         clip_gradients(model.parameters(), 1.0)
         optimizer.step()

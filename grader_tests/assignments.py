@@ -20,6 +20,6 @@ def checks_of(*problems: str) -> list[Check]:
     return [check for check in ASSIGNMENT.checks.values() if check.problem in problems]
 
 
-def suite_of(checks: Iterable[Check], seed: int = 0, scope: Scope | None = None) -> Suite:
+def suite_of(checks: Iterable[Check], seed: int = 0) -> Suite:
     """Some checks of that assignment, in this order."""
-    return Suite(ROOT, seed, {check.name: check.file for check in checks}, scope)
+    return Suite(ROOT, seed, {check.name: check.file for check in checks})

@@ -21,7 +21,7 @@ import pytest
 from cs336_grader.audit.trials import kept
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.local_adapters import LocalAdapters
-from cs336_grader.judging.suite import Runner, run
+from cs336_grader.judging.suite import SuiteRun
 from grader_tests.assignments import ASSIGNMENT, ROOT, checks_of, suite_of
 from known_mistakes import MISTAKES, Mistake, adapters_with
 
@@ -61,25 +61,24 @@ class FirstWrong:
             self.seen = replace(comparison, actual=kept(comparison.actual), expected=expected)
 
 
-class Diagnosed(Runner):
+class Diagnosed(SuiteRun):
     """Runs each case of one problem with each of the problem's mistakes, and diagnoses it."""
 
     def __init__(self, problem: str, seed: int) -> None:
-        suite = suite_of(checks_of(problem), seed)
-        right = LocalAdapters(adapters_with)
-        super().__init__(suite, right, RecordedValues(), lambda _: None, lambda _: None)
+        super().__init__(suite_of(checks_of(problem), seed), RecordedValues())
         self.problem = problem
         self.own = [mistake for mistake in MISTAKES if mistake.problem == problem]
         self.rows = {mistake.id: Row() for mistake in self.own}
 
-    def explain(self, item: pytest.Item) -> None:
-        """Diagnose a case with each mistake, after it ran with none."""
+    def case(self, item: pytest.Item) -> None:
+        """Diagnose a case with each mistake."""
         if "snapshot" not in getattr(item, "fixturenames", ()):
             return
+        self.record(item)
         wrong = {}
         for mistake in self.own:
             observer = FirstWrong()
-            self.observe(item, LocalAdapters(partial(adapters_with, mistake)), observer)
+            self.run_with(item, LocalAdapters(partial(adapters_with, mistake)), observer)
             if observer.seen is not None:
                 wrong[mistake.id] = mistake, observer.seen
         for name, (_, comparison) in wrong.items():
@@ -110,7 +109,7 @@ class Diagnosed(Runner):
 def confusion(problem: str, seed: int) -> dict[str, Row]:
     """The rows of one problem's mistakes, by their ids."""
     runner = Diagnosed(problem, seed)
-    run(runner.suite, runner)
+    runner.run()
     return runner.rows
 
 

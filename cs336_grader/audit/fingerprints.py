@@ -22,7 +22,7 @@ import pytest
 
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.local_adapters import LocalAdapters
-from cs336_grader.judging.suite import Runner, Suite, check_name, run
+from cs336_grader.judging.suite import Suite, SuiteRun, check_name
 from cs336_grader.rubric import Assignment, load_assignment
 
 from .catalogues import catalogue
@@ -53,28 +53,27 @@ class Witness:
             self.seen[comparison.position] = comparison, print_
 
 
-class FingerprintRunner(Runner):
+class FingerprintRun(SuiteRun):
     """Runs each case that compares something with every mistake its problem may suffer from."""
 
     def __init__(self, assignment: Assignment, suite: Suite, known: Any) -> None:
-        ignore: Callable[[object], None] = lambda _: None  # noqa: E731 (nobody is told)
-        right = LocalAdapters(known.adapters_with)
-        super().__init__(suite, right, RecordedValues(), ignore, ignore)
+        super().__init__(suite, RecordedValues())
         self.assignment = assignment
         self.known = known
         self.tools = importlib.import_module("tests.fingerprints")
         self.groups: dict[tuple[str, int], list[Any]] = {}
 
-    def explain(self, item: pytest.Item) -> None:
-        """Take the fingerprints of a case, after it ran with right adapters."""
+    def case(self, item: pytest.Item) -> None:
+        """Take the fingerprints of a case."""
         if "snapshot" not in getattr(item, "fixturenames", ()):
             return
+        self.record(item)
         problem = self.assignment.checks[check_name(item)].problem
         found: dict[int, list[tuple[int, Any, Any]]] = {}
         for i in suspected(self.assignment, self.known, problem):
             witness = Witness(self.tools.fingerprint)
             wrong = partial(self.known.adapters_with, self.known.MISTAKES[i])
-            self.observe(item, LocalAdapters(wrong), witness)
+            self.run_with(item, LocalAdapters(wrong), witness)
             for position, (comparison, print_) in witness.seen.items():
                 found.setdefault(position, []).append((i, comparison, print_))
         for position, entries in found.items():
@@ -139,8 +138,8 @@ def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> Any:
         if check.file == file and (not checks or check.name in checks)
     }
     suite = Suite(folder, 0, chosen)
-    runner = FingerprintRunner(assignment, suite, known)
-    run(suite, runner)
+    runner = FingerprintRun(assignment, suite, known)
+    runner.run()
     problems = {name: assignment.checks[name].problem for name in chosen}
     module = Path(file).stem
     return runner.tools.FingerprintFile(

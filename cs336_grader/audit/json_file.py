@@ -3,9 +3,7 @@
 import json
 from dataclasses import asdict
 
-from pydantic import TypeAdapter
-
-from .records import SCHEMA_VERSION, Audit
+from .records import Audit
 
 # Of a distance; more would change with the machine.
 DIGITS = 2
@@ -34,14 +32,3 @@ def rounded(value: object) -> object:
     if isinstance(value, dict):
         return {name: rounded(entry) for name, entry in value.items()}
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-def schema() -> dict[str, object]:
-    """What the file looks like, as JSON Schema."""
-    described = TypeAdapter(Audit).json_schema(mode="serialization")
-    described["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:cs336:audit:{SCHEMA_VERSION}",
-        **described,
-    }

@@ -17,14 +17,7 @@ from typing import Any, Protocol, Self
 import pytest
 
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.suite import (
-    ADAPTERS_SOURCE,
-    COMPARISON_OBSERVER,
-    Runner,
-    Suite,
-    check_name,
-    run,
-)
+from cs336_grader.judging.suite import Suite, SuiteRun, check_name
 
 from .catalogues import Implementation
 from .records import Job, Kind, Trial, Trials
@@ -105,7 +98,7 @@ def alike(one: Comparison, other: Comparison) -> bool:
         return repr(one.actual) == repr(other.actual)
 
 
-class Watcher(Runner):
+class Watcher(SuiteRun):
     """The pytest plugin that runs each case with all implementations."""
 
     def __init__(
@@ -116,12 +109,10 @@ class Watcher(Runner):
         *,
         drawn_only: bool,
     ) -> None:
-        any_of_them = next(known.adapters for known in implementations if known.adapters)
-        super().__init__(suite, any_of_them, RecordedValues(), lambda _: None, lambda _: None)
+        super().__init__(suite, RecordedValues())
         self.implementations = implementations
         self.seconds = seconds
         self.drawn_only = drawn_only
-        self.sight = Sight(implementations[0])
         self.trials: list[Trial] = []
         # Mistakes that look the same in all cases so far.
         mistakes = [known.entry.id for known in implementations if known.entry.kind is Kind.MISTAKE]
@@ -134,8 +125,9 @@ class Watcher(Runner):
         if self.drawn_only:
             items[:] = filter(drawn, items)
 
-    def explain(self, item: pytest.Item) -> None:
+    def case(self, item: pytest.Item) -> None:
         """Watch a case with all implementations."""
+        self.record(item)
         sights = [self.watch(item, known) for known in self.implementations]
         self.trials += [trial(item, sight) for sight in sights]
         seen = {sight.implementation.entry.id: sight for sight in sights}
@@ -143,31 +135,18 @@ class Watcher(Runner):
 
     def watch(self, item: pytest.Item, implementation: Implementation) -> Sight:
         """What is seen of a case with one implementation."""
-        self.sight = Sight(implementation)
+        sight = Sight(implementation)
         seed_generators()
-        self.run_aside(
-            item, {ADAPTERS_SOURCE: implementation.adapters, COMPARISON_OBSERVER: self.sight}
-        )
-        return self.sight
+        error = self.run_with(item, implementation.adapters, sight)
+        if error is not None:
+            sight.failure = f"{type(error).__name__}: {error}"[:MAX_FAILURE]
+        return sight
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:
         """Stop a case that takes too long, as if it had raised something."""
         with time_limit(self.seconds):
             return (yield)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self,
-        item: pytest.Item,  # noqa: ARG002 - pytest's name
-        call: pytest.CallInfo[None],
-    ) -> Generator[None, object, object]:
-        """Note the first thing that was raised in a case that is watched."""
-        aside = not self.judging and not self.expected.recording
-        if aside and call.excinfo is not None and self.sight.failure is None:
-            error = call.excinfo.value
-            self.sight.failure = f"{type(error).__name__}: {error}"[:MAX_FAILURE]
-        return (yield)
 
 
 def tried(
@@ -185,7 +164,7 @@ def tried(
         SuiteError: the suite cannot be run.
     """
     watcher = Watcher(suite, implementations, seconds, drawn_only=job.drawn_only)
-    run(suite, watcher)
+    watcher.run()
     return Trials(
         job,
         tuple(watcher.trials),

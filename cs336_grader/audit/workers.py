@@ -77,7 +77,7 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
 
 def listed(executor: ProcessPoolExecutor, folder: Path) -> Listing:
     """What the suite of an assignment is tried on."""
-    with interruptions_ignored():
+    with interruptions_held():
         future = executor.submit(listing, folder)
     return future.result()
 
@@ -90,7 +90,7 @@ def done(
 ) -> list[Trials]:
     """Do all jobs; ``finished`` is told of each as it ends."""
     found: list[Trials] = []
-    with interruptions_ignored():
+    with interruptions_held():
         futures = [executor.submit(work, folder, job) for job in jobs]
     for future in as_completed(futures):
         found.append(future.result())
@@ -99,13 +99,22 @@ def done(
 
 
 @contextlib.contextmanager
-def interruptions_ignored() -> Iterator[None]:
-    """Let the processes that are started meanwhile leave it to this one to be interrupted."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def interruptions_held() -> Iterator[None]:
+    """Let the processes that are started meanwhile leave it to this one to be interrupted.
+
+    An interruption that comes meanwhile is not lost: it comes afterwards.
+    """
+    held: list[int] = []
+    # Processes inherit what this thread blocks; what another thread then takes, the handler holds.
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 def begin() -> None:

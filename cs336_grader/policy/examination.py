@@ -158,15 +158,19 @@ class Examination:
     def admitted(self, sightings: Iterable[Sighting]) -> dict[tuple[str, int, str], list[str]]:
         """What was seen, with the checks that saw it; what cannot be true is passed over."""
         found: dict[tuple[str, int, str], list[str]] = {}
-        places = {check: place for place, check in enumerate(self.assignment.checks)}
-        for sighting in sorted(sightings, key=lambda one: places.get(one.check, -1)):
+        order = {check: number for number, check in enumerate(self.assignment.checks)}
+        for sighting in sorted(sightings, key=lambda one: order.get(one.check, -1)):
             check = self.assignment.checks.get(sighting.check)
             if check is None or self.book.ruling(sighting.name, check.problem) is None:
                 continue
             definition = self.program.enclosing(sighting.file, sighting.line)
             if definition is not None:
-                key = (sighting.file, *self.as_written(definition, sighting))
-                found.setdefault(key, []).append(check.name)
+                place = self.as_written(definition, sighting)
+            elif sighting.file in self.program.unread:
+                place = sighting.line, sighting.name
+            else:
+                continue
+            found.setdefault((sighting.file, *place), []).append(check.name)
         return found
 
     def as_written(self, definition: Definition, sighting: Sighting) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""The JSON Schema of report.json, made from the record.
+"""JSON Schemas, made from the records; as a program, that of report.json.
 
 Write it again: python -m cs336_grader.reports.schema > docs/report.schema.json
 """
@@ -13,11 +13,16 @@ from cs336_grader.records import SCHEMA_VERSION, Report
 
 def schema() -> dict[str, object]:
     """What report.json looks like."""
-    described = TypeAdapter(Report).json_schema(mode="serialization")
-    described["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    return schema_of(Report, "report", SCHEMA_VERSION)
+
+
+def schema_of(record: type, name: str, version: int) -> dict[str, object]:
+    """What the file that holds a record looks like."""
+    described = TypeAdapter(record).json_schema(mode="serialization")
+    described["properties"]["schema_version"] = {"const": version}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:cs336:report:{SCHEMA_VERSION}",
+        "$id": f"urn:cs336:{name}:{version}",
         **described,
     }
 

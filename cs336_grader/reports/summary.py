@@ -17,6 +17,8 @@ from cs336_grader.records import (
     Verdict,
 )
 
+# By what `standing` says.
+MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not judged": "?"}
 # What a check says of an adapter that nobody has written yet.
 UNFINISHED = re.compile(r"(?:Case .*?: )?Your (\S+) raised NotImplementedError\b", re.DOTALL)
 

@@ -30,7 +30,6 @@ NAME_WIDTH = 30
 LABEL_WIDTH = 12
 
 STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "not judged": "magenta"}
-MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not judged": "?"}
 ASCII_MARKS = {"passed": "+", "partly": "~", "failed": "x", "not judged": "?"}
 
 FINDINGS = (
@@ -64,7 +63,7 @@ class Writer:
 
     def __init__(self, surroundings: Surroundings) -> None:
         self.width = min(max(surroundings.width, MIN_WIDTH), MAX_WIDTH)
-        self.marks = ASCII_MARKS if surroundings.ascii_only else MARKS
+        self.marks = ASCII_MARKS if surroundings.ascii_only else summary.MARKS
         self.lines: list[Text] = []
 
     def line(self, text: str = "", style: str = "") -> None:

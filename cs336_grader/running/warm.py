@@ -17,6 +17,7 @@ from cs336_grader.worker.isolation.limits import Limits
 from cs336_grader.worker.process import HELLO, become_worker
 
 from .faults import CouldNotRunError, WorkerLostError
+from .processes import has_not_ended, pids_below
 
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
@@ -39,16 +40,16 @@ class Setting:
     Attributes:
         staged: the submission's folder.
         scratch: the folder that workers may write to.
+        limits: how much they may use.
         hidden: installed packages that they must not find.
         isolated: whether anything is closed to them.
-        limits: how much they may use.
     """
 
     staged: Path
     scratch: Path
+    limits: Limits
     hidden: tuple[str, ...] = ()
     isolated: bool = True
-    limits: Limits = Limits()  # noqa: RUF009 (it cannot be changed)
 
 
 def fork_warm_worker(setting: Setting) -> "WarmWorker":
@@ -280,11 +281,6 @@ class WarmWorker:
             self.process.wait()
 
 
-def has_not_ended(process: psutil.Process) -> bool:
-    """Whether a process still runs: one whose first thread has ended may look as if it did not."""
-    return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
-
-
 def ask_for_credentials(connection: socket.socket) -> None:
     """Have the system say who sends what comes from now on, where it can do that."""
     if hasattr(socket, "SO_PASSCRED"):
@@ -315,30 +311,3 @@ def lineage(worker: Worker) -> set[int]:
         return {worker.pid, worker.process.ppid()}
     except psutil.NoSuchProcess:
         return set()
-
-
-def pids_below(process: psutil.Process) -> list[int]:
-    """The ids of all processes that descend from one."""
-    if not Path(f"/proc/{process.pid}/task/{process.pid}/children").exists():
-        try:
-            return [child.pid for child in process.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []
-    # Linux lists the children of each thread: much quicker than a look at every process there is.
-    found: list[int] = []
-    pending = [process.pid]
-    while pending:
-        children = children_of(pending.pop())
-        found += children
-        pending += children
-    return found
-
-
-def children_of(pid: int) -> list[int]:
-    """The ids of a process's children, as Linux lists them."""
-    children: list[int] = []
-    with suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):
-                children += map(int, (thread / "children").read_bytes().split())
-    return children

@@ -1,20 +1,18 @@
 """Ends what a check does when it takes more than it may, seen from outside."""
 
-import mmap
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import psutil
 
 from cs336_grader.worker.isolation.limits import Limits
 
+from .processes import memory_of_threads, proportional
 from .warm import WarmWorker, Worker
 
 MEBIBYTE = 2**20
-PAGE_BYTES = mmap.PAGESIZE
 # Most checks are over before the first look, and pay nothing.
 FIRST_LOOK_SECONDS = 0.2
 LOOK_SECONDS = 0.1
@@ -104,23 +102,3 @@ class Watch:
         if resident > allowed and sum(map(proportional, processes)) > allowed:
             return f"it used more than {limits.memory_megabytes} MB of memory"
         return ""
-
-
-def memory_of_threads(pid: int) -> int:
-    """The memory in bytes of a process whose first thread has ended, and tells of none."""
-    pages = 0
-    for statm in Path(f"/proc/{pid}/task").glob("*/statm"):
-        with suppress(OSError):
-            pages = max(pages, int(statm.read_text("ascii").split()[1]))
-    return pages * PAGE_BYTES
-
-
-def proportional(process: psutil.Process) -> int:
-    """The memory of a process in bytes, where what is shared is divided among those who share."""
-    try:
-        for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-        return process.memory_info().rss or memory_of_threads(process.pid)
-    except (OSError, psutil.Error):
-        return 0

@@ -42,7 +42,6 @@ class Tracer:
         self.looked_through: set[str] = set()
         self.wrappers: dict[int, Callable[..., Any]] = {}
         self.seen: dict[tuple[str, int, str], bool] = {}
-        self.entered = False
 
     def is_forbidden(self, name: str) -> bool:
         """What the longest rule that holds a name says."""
@@ -110,20 +109,18 @@ class Tracer:
 
         @functools.wraps(function)
         def entered(*args: Any, **kwargs: Any) -> Any:
-            if self.entered or torch.compiler.is_compiling():
-                return function(*args, **kwargs)
-            self.entered = True
-            try:
+            if not torch.compiler.is_compiling():
                 self.note(name, sys._getframe(1))
-                return function(*args, **kwargs)
-            finally:
-                self.entered = False
+            return function(*args, **kwargs)
 
         self.wrappers[id(function)] = self.wrappers[id(entered)] = entered
         return entered
 
     def note(self, name: str, frame: FrameType | None) -> None:
-        """Note an entry if the code that leads to it is the submission's."""
+        """Note an entry if the code that leads to it is the submission's.
+
+        What one function that is noted calls itself is not: a wrapper stands between.
+        """
         for _ in range(MAX_DEPTH):
             if frame is None:
                 return

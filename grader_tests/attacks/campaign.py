@@ -22,6 +22,7 @@ from cs336_grader import pipeline, trusted
 from cs336_grader.records import Report, Verdict
 from cs336_grader.reports import terminal
 from cs336_grader.reports.formats import FORMATS, Destination
+from cs336_grader.request import Request
 from cs336_grader.running.measuring import canaries
 from cs336_grader.worker.isolation.attempts import Canaries
 from cs336_grader.worker.isolation.door import USER, VIEW
@@ -181,7 +182,7 @@ class Battlefield:
     def graded(self, submission: Path, folder: Path, isolation: str) -> Report:
         """Grade a submission in every format; a run that does not end is ended."""
         formats = tuple(Destination(each, folder / each.file_name) for each in FORMATS.values())
-        request = pipeline.Request(
+        request = Request(
             submission, self.assignment, SEED, (), folder, formats=formats, isolation=isolation
         )
         ended = threading.Timer(MOST_SECONDS, self.end_judges)

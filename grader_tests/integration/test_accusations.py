@@ -11,8 +11,9 @@ import regex
 
 from cs336_grader.judging.diagnosis import RULED_OUT
 from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
-from cs336_grader.judging.suite import Suite, SuiteError, run_suite
+from cs336_grader.judging.suite import Suite, SuiteError
 from cs336_grader.records import Outcome, Verdict
 from grader_tests.assignments import ASSIGNMENT, SCOPE, suite_of
 from known_mistakes import MISTAKES, Parts
@@ -26,12 +27,14 @@ def right_but(**others: Callable[..., Any]) -> LocalAdapters:
 
 def checks_called(*names: str) -> Suite:
     """These checks, one after the other, at seed 0."""
-    return suite_of([ASSIGNMENT.checks[name] for name in names], scope=SCOPE)
+    return suite_of([ASSIGNMENT.checks[name] for name in names])
 
 
 def outcomes_of(*names: str, **adapters: Callable[..., Any]) -> list[Outcome]:
     """What becomes of checks with these adapters."""
-    return run_suite(checks_called(*names), right_but(**adapters), RecordedValues())
+    return Judge(
+        checks_called(*names), right_but(**adapters), RecordedValues(), scope=SCOPE
+    ).judge()
 
 
 def train_in_given_order(input_path: Any, vocab_size: int, special_tokens: list[str]) -> Any:
@@ -67,9 +70,8 @@ def test_a_right_part_is_not_blamed() -> None:
 def test_a_search_that_goes_wrong_costs_no_verdict() -> None:
     """What was found stands, and the report says that known mistakes were not tried."""
     scope = dataclasses.replace(SCOPE, catalogue="no_such_catalogue")
-    suite = dataclasses.replace(checks_called("test_silu"), scope=scope)
     wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
-    (found,) = run_suite(suite, wrong, RecordedValues())
+    (found,) = Judge(checks_called("test_silu"), wrong, RecordedValues(), scope=scope).judge()
     assert found.verdict is Verdict.FAILED
     assert "Known mistakes could not be tried, because of ModuleNotFoundError." in found.message
     assert "elements" in found.message
@@ -82,7 +84,7 @@ def test_a_suite_that_breaks_says_with_what() -> None:
         raise ValueError("no room")
 
     with pytest.raises(SuiteError, match=r"cannot be run: INTERNALERROR> ValueError: no room"):
-        run_suite(checks_called("test_silu"), right_but(), RecordedValues(), finished=finished)
+        Judge(checks_called("test_silu"), right_but(), RecordedValues(), finished=finished).judge()
 
 
 def clip_what_is_read_twice(parameters: Any, max_l2_norm: float) -> None:

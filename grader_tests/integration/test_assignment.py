@@ -8,8 +8,8 @@ import pytest
 
 from cs336_grader.judging import scoring
 from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
-from cs336_grader.judging.suite import run_suite
 from cs336_grader.records import Outcome, Verdict
 from grader_tests.assignments import ASSIGNMENT, suite_of
 
@@ -21,7 +21,7 @@ EXPECTED = RecordedValues()
 def judged(function: Callable[..., Any]) -> dict[str, Outcome]:
     """The outcome of every check on adapters that all do the same."""
     alike = SimpleNamespace(**dict.fromkeys(ASSIGNMENT.adapter_names, function))
-    outcomes = run_suite(SUITE, LocalAdapters(lambda: alike), EXPECTED)
+    outcomes = Judge(SUITE, LocalAdapters(lambda: alike), EXPECTED).judge()
     return {outcome.check: outcome for outcome in outcomes}
 
 

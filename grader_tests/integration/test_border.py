@@ -13,13 +13,13 @@ import pytest
 import torch
 
 from cs336_grader.running import (
-    Limits,
     RunningSubmission,
     Setting,
     fork_warm_worker,
     warm_up,
 )
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
+from grader_tests.limits import limits_with
 
 from .border_adapters import ADAPTERS
 
@@ -31,8 +31,8 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
     (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
     warm_up()
     before = signal.signal(signal.SIGTERM, lambda *_: None)
-    limits = Limits(check_seconds=10, import_seconds=60)
-    warm = fork_warm_worker(Setting(root, scratch, limits=limits))
+    limits = limits_with(check_seconds=10, import_seconds=60)
+    warm = fork_warm_worker(Setting(root, scratch, limits))
     signal.signal(signal.SIGTERM, before)
     load = {
         "root": str(root),

@@ -13,8 +13,8 @@ from correct_variants import VARIANTS, Variant
 from correct_variants import adapters_with as adapters_of
 from cs336_grader.audit.fingerprints import fingerprints, sentences
 from cs336_grader.judging.expected import RecordedValues
+from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
-from cs336_grader.judging.suite import run_suite
 from cs336_grader.records import Outcome, Tier
 from grader_tests.assignments import ASSIGNMENT, ROOT, SCOPE, checks_of, suite_of
 from grader_tests.confusion import FINGERPRINTS, confusion
@@ -61,8 +61,8 @@ def old_objects_left_alone() -> Iterator[None]:
 
 def judged(make: Callable[[], Any], *problems: str, seed: int) -> list[Outcome]:
     """What the grader says of all checks of some problems."""
-    suite = suite_of(checks_of(*problems), seed, SCOPE)
-    return run_suite(suite, LocalAdapters(make), RecordedValues())
+    suite = suite_of(checks_of(*problems), seed)
+    return Judge(suite, LocalAdapters(make), RecordedValues(), scope=SCOPE).judge()
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)

@@ -16,14 +16,15 @@ from typing import Any
 import psutil
 
 import cs336_grader
-from cs336_grader.running import Limits, RunningSubmission, Setting, fork_warm_worker, warm_up
+from cs336_grader.running import RunningSubmission, Setting, fork_warm_worker, warm_up
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
 from cs336_grader.running.measuring import canaries, measure
+from grader_tests.limits import limits_with
 
 from .raiders import ATTACKS
 
 SECRET, DAEMON = "a-secret-of-the-environment", "cs336-daemon"
-LIMITS = Limits(check_seconds=20, memory_megabytes=1024)
+LIMITS = limits_with(check_seconds=20, memory_megabytes=1024)
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
         scratch.mkdir()
         source = Path(__file__).with_name("raiders.py").read_text(encoding="utf-8")
         (staged / "adapters.py").write_text(source, encoding="utf-8")
-        setting = Setting(staged, scratch, ("cs336_grader", "cs336_basics"), limits=LIMITS)
+        setting = Setting(staged, scratch, LIMITS, ("cs336_grader", "cs336_basics"))
         found = stack.enter_context(canaries(2**31))
         warm = stack.enter_context(contextlib.closing(fork_warm_worker(setting)))
         measured = measure(warm, LIMITS.memory_megabytes)

@@ -9,8 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cs336_grader.running import Limits, RunningSubmission, Setting, fork_warm_worker, warm_up
+from cs336_grader.running import RunningSubmission, Setting, fork_warm_worker, warm_up
 from cs336_grader.running.faults import NoAdaptersError, SubmissionError, WorkerLostError
+from grader_tests.limits import limits_with
 
 ADAPTERS = """
 import ctypes
@@ -56,9 +57,10 @@ def memory_of_many():
             break
     held = []
     while True:
-        # Cheap to make, so that the limit of the processor is far when that of memory is reached.
+        # Slow, so that all of them together reach the limit long before one of them alone does,
+        # and cheap, so that the limit of the processor is far.
         held.append(b"x" * 2**23)
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def huge_tensor():
@@ -118,7 +120,7 @@ def nest():
         os.chdir("deeper")
     return 42
 """
-LIMITS = Limits(
+LIMITS = limits_with(
     check_seconds=15,
     cpu_seconds=3,
     memory_megabytes=1500,
@@ -152,7 +154,7 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
     (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
     load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
     warm_up()
-    with closing(fork_warm_worker(Setting(root, scratch, limits=LIMITS))) as warm:
+    with closing(fork_warm_worker(Setting(root, scratch, LIMITS))) as warm:
         submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
         with closing(submission):
             yield submission
@@ -209,7 +211,7 @@ def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
     load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     warm_up()
-    with closing(fork_warm_worker(Setting(root, scratch, limits=LIMITS))) as warm:
+    with closing(fork_warm_worker(Setting(root, scratch, LIMITS))) as warm:
         submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
         with closing(submission), submission.check("daemon") as adapters:
             adapters.daemon()

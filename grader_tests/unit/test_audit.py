@@ -1,6 +1,10 @@
 """What an audit makes of trials, on made-up ones: survivors, idle checks, twins, margins."""
 
 import json
+import os
+import signal
+import threading
+import time
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -8,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cs336_grader.audit import findings, json_file, page, summary, terminal, workers
+from cs336_grader.audit import findings, json_file, page, schema, summary, terminal, workers
 from cs336_grader.audit.records import Audit, Entry, Job, Kind, Listing, Trial, Trials
 from cs336_grader.rubric import Assignment, load_assignment
 from grader_tests.assignments import ROOT
@@ -229,12 +233,12 @@ def test_what_is_printed(assignment: Assignment) -> None:
 
 def test_the_file_fits_its_schema(assignment: Assignment) -> None:
     """The committed schema is that of the record, and what is written fits it."""
-    schema = json.loads((ROOT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
-    assert schema == json_file.schema()
+    published = json.loads((ROOT / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
+    assert published == schema.schema()
     written = json.loads(
         json_file.render(audited(assignment, trials(0, changed("stubs", test_a=0.0))))
     )
-    jsonschema.validate(written, schema)
+    jsonschema.validate(written, published)
     assert written["faults"][0]["subject"] == "test_a"
 
 
@@ -257,3 +261,19 @@ def test_the_page_stands_alone(assignment: Assignment) -> None:
     assert "<script" not in html
     assert "http:" not in html
     assert "https:" not in html
+
+
+@pytest.mark.parametrize("other_threads", [0, 1])
+def test_an_interruption_while_processes_start_comes_afterwards(other_threads: int) -> None:
+    """It is neither lost nor in the middle of that, whichever thread the system tells of it."""
+    reached = False
+    ended = threading.Event()
+    threads = [threading.Thread(target=ended.wait, daemon=True) for _ in range(other_threads)]
+    for thread in threads:
+        thread.start()
+    with pytest.raises(KeyboardInterrupt), workers.interruptions_held():  # noqa: PT012 (both are looked at)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)  # another thread takes it in its own time
+        reached = True
+    ended.set()
+    assert reached

@@ -5,8 +5,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from cs336_grader import cli, commands, pipeline
+from cs336_grader import cli, commands
 from cs336_grader.records import Isolation, Report, SubmissionRecord
+from cs336_grader.request import Request
 from grader_tests.unit.submissions import write
 
 
@@ -48,7 +49,7 @@ def test_a_score_at_the_bar_is_not_below_it(percent: int) -> None:
 def test_the_command_to_repeat_names_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that the report depends on is part of what gives the same one again."""
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
-    request = pipeline.Request(
+    request = Request(
         Path("work"),
         Path(),
         7,
@@ -74,7 +75,7 @@ def test_commands_to_type_begin_as_this_one_did(
     monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
     monkeypatch.setenv("UV", str(Path.cwd() / ".uv" / "bin" / "uv"))
     monkeypatch.setattr(shutil, "which", lambda _: "/bin/uv" if on_the_path else None)
-    request = pipeline.Request(Path(), Path(), 7, (), Path("report"))
+    request = Request(Path(), Path(), 7, (), Path("report"))
     repeat = cli.repeat_command(request, named_assignment=None)
     assert repeat == f"{called} run cs336 grade . --seed 7"
     look_closer = f"{called} run pytest --adapters-from . --seed 7 CHECK"

@@ -19,6 +19,7 @@ from cs336_grader.records import (
     Verdict,
 )
 from cs336_grader.reports.formats import FORMATS, Destination
+from cs336_grader.request import Request
 from cs336_grader.rubric import Assignment, load_assignment
 from cs336_grader.trusted import Conditions
 from grader_tests.assignments import TINY
@@ -64,10 +65,10 @@ def judging(
     return given
 
 
-def request(tmp_path: Path, *only: str, adapters: str = STUBS) -> pipeline.Request:
+def request(tmp_path: Path, *only: str, adapters: str = STUBS) -> Request:
     """A request to grade a submission with these adapters."""
     folder = write(tmp_path / "submission", {"tests/adapters.py": adapters})
-    return pipeline.Request(folder, TINY, 7, only, tmp_path / "report")
+    return Request(folder, TINY, 7, only, tmp_path / "report")
 
 
 def saved(tmp_path: Path) -> dict[str, object]:
@@ -158,7 +159,7 @@ def test_only_some_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {check.problem for check in report.checks} == {"count_words", "running_totals"}
 
 
-def divided(tmp_path: Path, *adapters: str) -> pipeline.Request:
+def divided(tmp_path: Path, *adapters: str) -> Request:
     """A request to grade these adapters in an assignment of two tracks."""
     stubs = "".join(f"def {name}(x):\n    raise NotImplementedError\n" for name in adapters)
     asked = request(tmp_path, adapters=stubs)
@@ -324,7 +325,7 @@ def test_hostile_names_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """A submission's own name cannot act on a terminal."""
     judging(monkeypatch)
     folder = write(tmp_path / "a\x1b[31m\nb", {"tests/adapters.py": STUBS})
-    report = pipeline.grade(pipeline.Request(folder, TINY, 7, (), tmp_path / "report"), ignore)
+    report = pipeline.grade(Request(folder, TINY, 7, (), tmp_path / "report"), ignore)
     assert report.submission.name == "a b"
 
 
@@ -353,5 +354,5 @@ def test_what_was_chosen_is_what_is_graded(tmp_path: Path, monkeypatch: pytest.M
 def test_a_submission_that_cannot_be_read_has_its_name(tmp_path: Path, name: str) -> None:
     """Without the ending, as one that can be read."""
     (tmp_path / name).write_bytes(b"damaged")
-    asked = pipeline.Request(tmp_path / name, TINY, 7, (), tmp_path / "report")
+    asked = Request(tmp_path / name, TINY, 7, (), tmp_path / "report")
     assert pipeline.grade(asked, ignore).submission.name == "work"

@@ -280,6 +280,18 @@ def run_linear(d_in, d_out, weights, x):
     assert not found(tmp_path, adapters, nn=own)
 
 
+def test_a_file_with_a_librarys_name_hides_nothing(tmp_path: Path) -> None:
+    """It lies where no import of the library comes to."""
+    adapters = """
+import torch.nn.functional as F
+def run_softmax(x, dim):
+    return F.softmax(x, dim)
+"""
+    decoy = {"torch/nn/functional": "def softmax(x, dim):\n    return x\n"}
+    (finding,) = found(tmp_path, adapters, **decoy)
+    assert finding.consequence is Consequence.COSTS_POINTS
+
+
 UNREADABLE = {
     "no Python at all": "def (:\n",
     "an encoding of the submission's own": "# coding: its-own\n",

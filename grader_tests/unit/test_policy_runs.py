@@ -39,6 +39,18 @@ def judged(folder: Path, source: str, *sightings: Sighting) -> list[tuple[str, s
     return [(one.problem, one.name, one.consequence.value) for one in findings]
 
 
+def test_what_was_entered_from_an_unreadable_file_costs_points(tmp_path: Path) -> None:
+    """The run shows what the source hides: a file that only Python told to recurse deeper reads."""
+    deep = "x = " + " + ".join(["1"] * 5000) + "\n"
+    files = {ADAPTERS: "from .deep import run_softmax\n", "tests/deep.py": deep}
+    seen = Sighting("test_softmax", "tests/deep.py", 3, SOFTMAX)
+    found = examined(tmp_path, files).findings(PROBLEMS, (seen,))
+    assert [(one.problem, one.file, one.consequence.value) for one in found] == [
+        ("", "tests/deep.py", "human look"),
+        ("softmax", "tests/deep.py", "costs points"),
+    ]
+
+
 def test_a_branch_that_was_taken_costs_points(tmp_path: Path) -> None:
     """It costs the problem in whose checks it was taken, and nobody need look any more."""
     assert judged(tmp_path, BRANCH) == [("scaled_dot_product_attention", SOFTMAX, "human look")]

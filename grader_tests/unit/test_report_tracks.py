@@ -47,6 +47,7 @@ def test_a_track_that_was_not_judged_has_no_points() -> None:
     assert ",,0.0,,0.0,0.0" in FORMATS["csv"].render(found)
     page = " ".join(" ".join(READERS["html"](FORMATS["html"].render(found))).split())
     assert "Numbers ? / 4" in page
+    assert "| **Numbers** | ? / 4 | |" in FORMATS["github-summary"].render(found)
     assert "Numbers: " not in FORMATS["gradescope"].render(found)
 
 

@@ -11,7 +11,7 @@ import torch
 from tests.comparison import Comparison
 from tests.differences import Tolerance, difference
 from tests.memory import MEBIBYTE, Memory
-from tests.snapshots import SnapshotFolder
+from tests.snapshots import Snapshot, SnapshotFolder
 
 
 def test_another_shape_of_the_same_numbers_is_saved_anew(tmp_path: Path) -> None:
@@ -24,6 +24,14 @@ def test_another_shape_of_the_same_numbers_is_saved_anew(tmp_path: Path) -> None
     saved = folder.load("check", "output")
     assert saved is not None
     assert saved.shape == (3, 2)
+
+
+def test_a_name_is_compared_once(tmp_path: Path) -> None:
+    """Two values of one name in one check would be one saved value."""
+    snapshot = Snapshot("check", "", SnapshotFolder(tmp_path, recording=True))
+    snapshot.assert_match([1])
+    with pytest.raises(ValueError, match="check compares 'output' twice"):
+        snapshot.assert_match([1])
 
 
 def test_the_largest_error_is_told_with_what_is_allowed_in_its_place() -> None:

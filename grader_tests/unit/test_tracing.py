@@ -122,6 +122,10 @@ def what_is_allowed():
     steps.zero_grad()
 
 
+def one_that_calls_another():  # 1 torch.nn.functional.softmin
+    F.softmin(x, -1)
+
+
 def what_torch_does_by_itself():
     torch.distributions.Categorical(logits=x).sample()
     torch.stft(torch.ones(400), 100, return_complex=True, window=torch.ones(100))

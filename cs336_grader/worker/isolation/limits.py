@@ -15,29 +15,17 @@ GRACE_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a submission may use; all but the first three are a check's, over all its processes.
+    """What a submission may use; the rubric says what each of these means, and how much it is."""
 
-    Attributes:
-        check_seconds: how long a check may take.
-        import_seconds: how long importing the submission may take.
-        submission_seconds: how long all checks together may take.
-        cpu_seconds: of the processor.
-        memory_megabytes: of memory.
-        processes: how many, threads included.
-        file_megabytes: of one file.
-        scratch_megabytes: of all files together.
-        scratch_files: how many files.
-    """
-
-    check_seconds: float = 60
-    import_seconds: float = 120
-    submission_seconds: float = 3600
-    cpu_seconds: float = 300
-    memory_megabytes: int = 4096
-    processes: int = 512
-    file_megabytes: int = 1024
-    scratch_megabytes: int = 1024
-    scratch_files: int = 20_000
+    check_seconds: float
+    import_seconds: float
+    submission_seconds: float
+    cpu_seconds: float
+    memory_megabytes: int
+    processes: int
+    file_megabytes: int
+    scratch_megabytes: int
+    scratch_files: int
 
 
 def apply(limits: Limits, *, others: int) -> None:

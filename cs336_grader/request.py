@@ -1,0 +1,47 @@
+"""What is asked of the grader."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from .reports.formats import FORMATS, Destination
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to grade.
+
+    Attributes:
+        submission: a folder or an archive.
+        assignment: the assignment's folder.
+        seed: what all inputs derive from.
+        only: the problems to grade, whatever track they are of.
+        tracks: the tracks to grade; those that the submission attempts if empty.
+        report_folder: where report.json goes.
+        formats: in what other formats the report is written, and where to.
+        revision: what to read from a git repository; its files as they lie there if None.
+        adapters: the file of the submission that holds the adapters; looked for if None.
+        isolation: "auto", "strict" or "none".
+        worker_python: the interpreter that the submission runs in; this one if empty.
+    """
+
+    submission: Path
+    assignment: Path
+    seed: int
+    only: tuple[str, ...]
+    report_folder: Path
+    tracks: tuple[str, ...] = ()
+    formats: tuple[Destination, ...] = ()
+    revision: str | None = None
+    adapters: PurePosixPath | None = None
+    isolation: str = "auto"
+    worker_python: str = ""
+
+    @property
+    def report_file(self) -> Path:
+        """Where report.json is."""
+        return self.report_folder / FORMATS["json"].file_name
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """All that the report is written to."""
+        return Destination(FORMATS["json"], self.report_file), *self.formats

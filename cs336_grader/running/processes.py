@@ -1,0 +1,61 @@
+"""What the system says of processes: which descend from one, and what they use."""
+
+import mmap
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+PAGE_BYTES = mmap.PAGESIZE
+
+
+def has_not_ended(process: psutil.Process) -> bool:
+    """Whether a process still runs: one whose first thread has ended may look as if it did not."""
+    return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
+
+
+def pids_below(process: psutil.Process) -> list[int]:
+    """The ids of all processes that descend from one."""
+    if not Path(f"/proc/{process.pid}/task/{process.pid}/children").exists():
+        try:
+            return [child.pid for child in process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+    # Linux lists the children of each thread: much quicker than a look at every process there is.
+    found: list[int] = []
+    pending = [process.pid]
+    while pending:
+        children = children_of(pending.pop())
+        found += children
+        pending += children
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The ids of a process's children, as Linux lists them."""
+    children: list[int] = []
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                children += map(int, (thread / "children").read_bytes().split())
+    return children
+
+
+def memory_of_threads(pid: int) -> int:
+    """The memory in bytes of a process whose first thread has ended, and tells of none."""
+    pages = 0
+    for statm in Path(f"/proc/{pid}/task").glob("*/statm"):
+        with suppress(OSError):
+            pages = max(pages, int(statm.read_text("ascii").split()[1]))
+    return pages * PAGE_BYTES
+
+
+def proportional(process: psutil.Process) -> int:
+    """The memory of a process in bytes, where what is shared is divided among those who share."""
+    try:
+        for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+        return process.memory_info().rss or memory_of_threads(process.pid)
+    except (OSError, psutil.Error):
+        return 0
