@@ -74,21 +74,24 @@ def test_a_resumed_run_equals_one_that_was_never_stopped(
     assert (pieces.out / "best.pt").read_bytes() == (whole.out / "best.pt").read_bytes()
 
 
-def command_line(data: Path, out: Path) -> list[str]:
-    """The command of a small run."""
+def options(data: Path, out: Path) -> list[str]:
+    """What the command is told for a small run."""
     small = ("context-length=16", "d-model=16", "num-layers=1", "num-heads=2")
     return [
-        *(sys.executable, "-m", "cs336_basics.train", f"--data={data}", f"--out={out}", "--resume"),
+        *(f"--data={data}", f"--out={out}", "--resume"),
         *(f"--model.{option}" for option in small),
         *("--steps=300", "--batch-size=2", "--checkpoint-every=3", "--eval-every=50"),
         *("--sample-tokens=4", "--eval-sequences=2"),
     ]
 
 
-def started(arguments: list[str]) -> "subprocess.Popen[bytes]":
+def started(data: Path, out: Path) -> "subprocess.Popen[bytes]":
     """The command, running on one thread."""
     return subprocess.Popen(
-        arguments, cwd=ROOT, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        [sys.executable, "-m", "cs336_basics.train", *options(data, out)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
 
 
@@ -103,14 +106,14 @@ def wait_for_step(process: "subprocess.Popen[bytes]", out: Path, step: int) -> N
 @pytest.mark.slow
 def test_five_kills_change_nothing(data: Path, tmp_path: Path) -> None:
     """Killed wherever it is at the time, five times, the command ends with the same weights."""
-    assert started(command_line(data, tmp_path / "whole")).wait() == 0
+    assert started(data, tmp_path / "whole").wait() == 0
     out = tmp_path / "pieces"
     for step in sorted(random.sample(range(1, 290), 5)):
-        process = started(command_line(data, out))
+        process = started(data, out)
         wait_for_step(process, out, step)
         process.kill()
         assert process.wait() == -signal.SIGKILL
-    assert started(command_line(data, out)).wait() == 0
+    assert started(data, out).wait() == 0
     whole, pieces = (
         torch.load(folder / "step-00000300.pt", weights_only=True)["model"]
         for folder in (tmp_path / "whole", out)
@@ -118,14 +121,25 @@ def test_five_kills_change_nothing(data: Path, tmp_path: Path) -> None:
     assert_same_bits(pieces, whole)
 
 
-def test_a_signal_saves_and_ends(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_ends(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
     """After the step at hand; the checkpoint is that of the last line of the metrics."""
-    process = started(command_line(data, tmp_path))
-    wait_for_step(process, tmp_path, 5)
-    process.terminate()
-    assert process.wait() == 128 + signal.SIGTERM
+    record = Run.record
+
+    def interrupting(run: Run, entry: Record) -> None:
+        record(run, entry)
+        if entry["step"] == 5:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(Run, "record", interrupting)
+    before = signal.getsignal(number)
+    assert command.main(options(data, tmp_path)) == 128 + number
+    assert signal.getsignal(number) == before
     last = max(tmp_path.glob("step-*.pt"))
-    assert torch.load(last, weights_only=True)["iteration"] == read_metrics(tmp_path)[-1]["step"]
+    assert torch.load(last, weights_only=True)["iteration"] == 6
+    assert read_metrics(tmp_path)[-1]["step"] == 6
     assert (tmp_path / "loss.svg").exists()
 
 

@@ -40,6 +40,7 @@ def torchrun(*arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 def test_two_processes_equal_one(tmp_path: Path) -> None:
     """Parts of a step one after the other or side by side give the same bits.
 
