@@ -5,7 +5,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cs336_basics.training.curves import draw_curves
+from cs336_basics.training.extra import extra_training
+
+with extra_training():
+    from cs336_basics.training.curves import draw_curves
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

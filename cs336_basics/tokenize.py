@@ -10,20 +10,22 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
-
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
 from cs336_basics.training.encoding import Encoding, encode_file
+from cs336_basics.training.extra import extra_training
 from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer
+
+with extra_training():
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

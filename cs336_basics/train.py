@@ -9,14 +9,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from rich.console import Console
+from cs336_basics.training.extra import extra_training
 
-from cs336_basics.training.config import TrainConfig, parse
-from cs336_basics.training.curves import draw_curves
-from cs336_basics.training.loop import DivergedError, Trainer
-from cs336_basics.training.processes import Processes, joined
-from cs336_basics.training.progress import watching
-from cs336_basics.training.weights_and_biases import logging_to_wandb
+with extra_training():
+    from rich.console import Console
+
+    from cs336_basics.training.config import TrainConfig, parse
+    from cs336_basics.training.curves import draw_curves
+    from cs336_basics.training.loop import DivergedError, Trainer
+    from cs336_basics.training.processes import Processes, joined
+    from cs336_basics.training.progress import watching
+    from cs336_basics.training.weights_and_biases import logging_to_wandb
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

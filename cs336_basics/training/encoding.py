@@ -7,6 +7,7 @@ interrupted.
 import itertools
 import multiprocessing
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -17,14 +18,8 @@ import numpy as np
 
 from cs336_basics.pretokenization import CHUNK_BYTES, MAX_WORKERS, find_chunk_boundaries
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.files import read_json, write_json
-from cs336_basics.training.tokens import (
-    BLOCK,
-    END_OF_TEXT,
-    load_tokenizer,
-    read_facts,
-    write_facts,
-)
+from cs336_basics.training.files import naming, read_json, write_json
+from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer, read_facts, write_facts
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,8 @@ def encode_file(job: Encoding, report: Callable[[int, int], None]) -> int:
     dtype = token_dtype(len(load_tokenizer(job.vocabulary).vocab))
     chunks_done, tokens_done = progress_so_far(job, dtype)
     report(boundaries[chunks_done], boundaries[-1])
-    with job.unfinished.open("r+b" if chunks_done else "w+b") as file:
+    mode = "r+b" if chunks_done else "w+b"
+    with naming(job.unfinished), job.unfinished.open(mode) as file:
         file.truncate(tokens_done * dtype.itemsize)
         file.seek(0, os.SEEK_END)
         chunks = list(itertools.pairwise(boundaries))[chunks_done:]
@@ -165,12 +161,11 @@ def encode_in_worker(task: tuple[Path, int, int]) -> list[int]:
 def finish(job: Encoding, dtype: np.dtype[Any], num_tokens: int) -> None:
     """Give the tokens their header and their name, and say what they were made of."""
     partial = job.out.with_suffix(".partial")
-    source = np.memmap(job.unfinished, dtype=dtype, mode="r", shape=(num_tokens,))
-    target = np.lib.format.open_memmap(partial, "w+", dtype=dtype, shape=(num_tokens,))
-    for start in range(0, num_tokens, BLOCK):
-        target[start : start + BLOCK] = source[start : start + BLOCK]
-    target.flush()
-    del source, target  # Windows renames and removes no file that is mapped
+    header = {"descr": dtype.str, "fortran_order": False, "shape": (num_tokens,)}
+    # Not through a memory map: that of a file on a full disk ends the process without a word.
+    with naming(partial), job.unfinished.open("rb") as source, partial.open("wb") as target:
+        np.lib.format.write_array_header_1_0(target, header)
+        shutil.copyfileobj(source, target)
     facts = read_facts(job.text)
     sizes = {"tokens": num_tokens, "bytes": job.text.stat().st_size, "nats": facts.get("nats")}
     write_facts(job.out, sizes)

@@ -2,15 +2,28 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error say which file it is about: of a full disk the system says no more than that."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 file; whoever reads meanwhile sees the old one or the new one, no half."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        with naming(path):
+            unfinished.write_text(text, encoding="utf-8", newline="\n")
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

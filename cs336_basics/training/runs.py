@@ -103,9 +103,17 @@ class Run:
         return step
 
     def record(self, entry: Record) -> None:
-        """Add a line to the metrics."""
-        with (self.folder / "metrics.jsonl").open("a", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        """Add a line to the metrics.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        path = self.folder / "metrics.jsonl"
+        try:
+            with path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise OSError(f"{path} could not be written ({error}); {self.last_good()}") from error
 
     def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, step: int) -> Path:
         """Write a numbered checkpoint, and only then remove the oldest.

@@ -19,11 +19,12 @@ from cs336_basics import train as command
 from cs336_basics.generate import main as generate
 from cs336_basics.training import loop
 from cs336_basics.training.config import TrainConfig
-from cs336_basics.training.loop import DivergedError, parameter_groups
+from cs336_basics.training.loop import DivergedError, Trainer, parameter_groups
 from cs336_basics.training.progress import watching
 from cs336_basics.training.runs import Record, Run, read_metrics
 from cs336_basics.training.weights_and_biases import logging_to_wandb
 from grader_tests.unit.training_runs import (
+    ALONE,
     FAMILIES,
     STEPS,
     Killer,
@@ -36,6 +37,7 @@ from grader_tests.unit.training_runs import (
 )
 
 ROOT = Path(__file__).parents[2]
+FULL = Path("/dev/full")
 
 
 @pytest.fixture(scope="module")
@@ -223,6 +225,20 @@ def test_a_full_disk_costs_no_checkpoint(
         before
     )
     train(resumed(config))
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no device here that is always full")
+def test_metrics_that_cannot_be_written_end_the_run(data: Path, tmp_path: Path) -> None:
+    """The message names the file and the last good checkpoint, which stays."""
+    config = configured(data, tmp_path)
+    with pytest.raises(Killer.Killed):
+        train(config, kill_after=3)
+    trainer = Trainer(resumed(config), ALONE)
+    (tmp_path / "metrics.jsonl").unlink()
+    (tmp_path / "metrics.jsonl").symlink_to(FULL)
+    with pytest.raises(OSError, match=r"metrics.jsonl could not be .*No space.*step-00000002.pt"):
+        trainer.train(Killer(), lambda: False)
+    assert torch.load(tmp_path / "step-00000002.pt", weights_only=True)["iteration"] == 2
 
 
 def test_what_was_cut_off_in_the_metrics_is_left_out(tmp_path: Path) -> None:

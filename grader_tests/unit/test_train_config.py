@@ -114,3 +114,16 @@ def test_another_model_is_not_resumed(data: Path, tmp_path: Path) -> None:
     last.write_bytes(last.read_bytes()[:1000])
     with pytest.raises(ValueError, match=f"{last.name} cannot be resumed from"):
         Trainer(replace(config, resume=True), ALONE)
+
+
+def test_a_checkpoint_of_the_other_family_is_not_resumed(data: Path, tmp_path: Path) -> None:
+    """Wherever it comes from; it stays as it was, and the message says what does not fit."""
+    config, other = (configured(data, tmp_path / family, family) for family in FAMILIES)
+    for each in (config, other):
+        train(replace(each, steps=2))
+    checkpoint = config.out / "step-00000002.pt"
+    foreign = (other.out / checkpoint.name).read_bytes()
+    checkpoint.write_bytes(foreign)
+    with pytest.raises(ValueError, match=r"step-00000002.pt cannot .* is not in the model"):
+        Trainer(replace(config, resume=True), ALONE)
+    assert checkpoint.read_bytes() == foreign

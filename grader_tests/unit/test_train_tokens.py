@@ -17,6 +17,8 @@ from cs336_basics.training.tokens import (
     open_tokens,
 )
 
+FULL = Path("/dev/full")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -103,12 +105,26 @@ def test_another_text_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
     assert np.load(tmp_path / "tokens.npy").tolist() == expected
 
 
+@pytest.mark.skipif(not FULL.exists(), reason="there is no device here that is always full")
+def test_a_full_disk_is_told_and_costs_no_tokens(folder: Path, tmp_path: Path) -> None:
+    """The message says which file had no room; the next call goes on with what there is."""
+    (tmp_path / "tokens.partial").symlink_to(FULL)
+    with pytest.raises(OSError, match=r"No space left on device: .*tokens\.partial"):
+        encode_file(job(folder, tmp_path / "tokens.npy"), lambda *_: None)
+    (tmp_path / "tokens.partial").unlink()
+    resumed: list[int] = []
+    encode_file(job(folder, tmp_path / "tokens.npy"), lambda done, _: resumed.append(done))
+    assert len(resumed) == 1
+    assert (tmp_path / "tokens.npy").read_bytes() == (folder / "train.npy").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (np.arange(100, dtype=np.uint16), "holds the token id 99, but the vocabulary has 50"),
         (np.zeros(16, dtype=np.uint16), "has 16 tokens, and a context of 16 needs at least 17"),
         (np.zeros(100), "one row of unsigned integers, not float64"),
+        (np.zeros(100, dtype=np.int64), "one row of unsigned integers, not int64"),
         (np.zeros((10, 10), dtype=np.uint16), r"not uint16 of \(10, 10\)"),
         (b"", "is no token file"),
         (b"some bytes that are no array", "is no token file"),
