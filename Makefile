@@ -3,10 +3,11 @@
 PYTHON     ?= python3
 UV         := $(or $(shell command -v uv 2>/dev/null),.uv/bin/uv)
 SUBMISSION ?= examples/half_right
+OUT        ?= ../$(notdir $(CURDIR))-handout
 ARGS       ?=
 
 .DEFAULT_GOAL := help
-.PHONY: test test-grader test-slow grade audit snapshots fingerprints train tiny-model schema lint types layers help
+.PHONY: test test-grader test-slow grade audit handout snapshots fingerprints train tiny-model schema lint types layers help
 
 test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
 	$(UV) run pytest $(ARGS)
@@ -22,6 +23,9 @@ grade: $(UV) ## Grade examples/half_right, or SUBMISSION=path (more options: ARG
 
 audit: $(UV) ## Try the checks on all that is known right and wrong; write docs/audit.json and .html
 	$(UV) run cs336 audit --report-dir docs $(ARGS)
+
+handout: $(UV) ## Make the students' repository in OUT=path (one track: ARGS="--track NAME")
+	$(UV) run cs336 handout "$(OUT)" $(ARGS)
 
 snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare with them
 	$(UV) run pytest --update-snapshots; $(UV) run pytest

@@ -29,6 +29,14 @@ ADAPTERS = {
     "transformer_block": ("run_transformer_block",),
     "transformer_lm": ("run_transformer_lm",),
     "cross_entropy": ("run_cross_entropy",),
+    "gelu": ("run_gelu",),
+    "layer_norm": ("run_layer_norm",),
+    "gpt_feed_forward": ("run_gpt_feed_forward",),
+    "gpt_attention": ("run_gpt_attention",),
+    "gpt_block": ("run_gpt_block",),
+    "gpt": ("run_gpt",),
+    "sampling": ("run_next_token_probabilities",),
+    "glu": ("run_glu",),
 }
 aten = torch.ops.aten
 

@@ -3,6 +3,7 @@
 Below it, in this order: layers.py, positions.py, decoder.py. Its classic twin is gpt.py.
 
 Sources:
+    Language Modeling with Gated Convolutional Networks (Dauphin et al., arXiv:1612.08083): GLU.
     Root Mean Square Layer Normalization (Zhang & Sennrich, arXiv:1910.07467).
     GLU Variants Improve Transformer (Shazeer, arXiv:2002.05202): SwiGLU.
     LLaMA (Touvron et al., arXiv:2302.13971): these parts put together; d_ff = 8/3 d_model.
@@ -46,6 +47,26 @@ class RMSNorm(nn.Module):
 def silu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Swish: x · sigmoid(x)."""
     return x * torch.sigmoid(x)
+
+
+class GLU(nn.Module):
+    """The gated linear unit sigmoid(W₁x) ⊙ W₂x (arXiv:1612.08083), which SwiGLU descends from."""
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.w1 = Linear(d_model, d_ff, device, dtype)
+        self.w2 = Linear(d_model, d_ff, device, dtype)
+
+    def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_ff"]:
+        """Let the gate sigmoid(W₁x) decide how much of W₂x passes."""
+        output: Float[Tensor, "... d_ff"] = torch.sigmoid(self.w1(x)) * self.w2(x)
+        return output
 
 
 def swiglu_d_ff(d_model: int) -> int:

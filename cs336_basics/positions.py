@@ -4,9 +4,9 @@ Sources:
     Attention Is All You Need (Vaswani et al., arXiv:1706.03762), section 3.5: sinusoids.
     GPT (Radford et al., 2018): learned positions.
     RoFormer (Su et al., arXiv:2104.09864): rotary position embedding.
-
-docs/positions.md shows with numbers in what the two kinds differ.
 """
+
+# docs/positions.md shows with numbers in what the two kinds differ.
 
 import torch
 from jaxtyping import Float, Int

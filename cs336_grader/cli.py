@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from . import audit_command, pipeline
+from . import audit_command, handout_command, package_command, pipeline
 from .commands import (
     BELOW_THE_BAR,
     COULD_NOT_JUDGE,
@@ -379,6 +379,8 @@ def exit_code(report: Report, fail_under: float | None) -> int:
 
 
 main.add_command(audit_command.audit)
+main.add_command(handout_command.handout)
+main.add_command(package_command.package)
 
 if __name__ == "__main__":
     main()

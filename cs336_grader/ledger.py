@@ -44,7 +44,7 @@ class Ledger:
         self.submission = SubmissionRecord(
             plain_line(submission_name(request.submission), MAX_NAME), ""
         )
-        self.notes: tuple[str, ...] = ()
+        self.notes = request.notes
         self.outcomes: dict[str, Outcome] = {}
         self.isolation = NOT_MEASURED
         self.examination: Examination | None = None
@@ -73,7 +73,8 @@ class Ledger:
         if not self.request.only:
             self.assignment = self.assignment.limited_to(self.problems)
         self.submission = SubmissionRecord(plain_line(staged.name, MAX_NAME), staged.sha256)
-        self.notes = tuple(plain_line(note, MAX_NOTE) for note in staged.notes)
+        notes = (*self.request.notes, *staged.notes)
+        self.notes = tuple(plain_line(note, MAX_NOTE) for note in notes)
         self.examination = Examination(staged, self.assignment)
 
     def note(self, event: object) -> None:

@@ -89,6 +89,8 @@ def grade(request: Request, watch: Watch) -> Report:
 def assignment_asked_for(request: Request) -> Assignment:
     """The assignment; where tracks are named, as if it had no others."""
     assignment = load_assignment(request.assignment)
+    if request.most_seconds is not None:
+        assignment = assignment.within(request.most_seconds)
     if not request.tracks:
         return assignment
     return assignment.limited_to(

@@ -22,6 +22,8 @@ class Request:
         adapters: the file of the submission that holds the adapters; looked for if None.
         isolation: "auto", "strict" or "none".
         worker_python: the interpreter that the submission runs in; this one if empty.
+        most_seconds: how long all checks together may take, where that is less than the rubric's.
+        notes: what is known of the submission from elsewhere.
     """
 
     submission: Path
@@ -35,6 +37,8 @@ class Request:
     adapters: PurePosixPath | None = None
     isolation: str = "auto"
     worker_python: str = ""
+    most_seconds: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def report_file(self) -> Path:

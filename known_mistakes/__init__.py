@@ -7,8 +7,9 @@ all adapters of a submission whose only faults are the mistakes given.
 import importlib
 import pkgutil
 
+from .all_parts import adapters_with
 from .catalogue import MISTAKES, Kind, Mistake
-from .parts import Parts, adapters_with
+from .parts import Parts
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")

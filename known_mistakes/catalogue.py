@@ -85,3 +85,20 @@ def mistake(
         return function
 
     return enter
+
+
+def as_in(
+    function: Part, problem: str, replaces: str, change: Callable[[Part], Part] = lambda part: part
+) -> None:
+    """Enter a known mistake of one problem in another, where it is made in the same way.
+
+    Args:
+        function: what makes it there.
+        problem: the problem it belongs to here.
+        replaces: the adapter or the part it takes the place of.
+        change: makes of the function the one for here, of the same name.
+    """
+    known = next(known for known in MISTAKES if function in known.replaces.values())
+    mistake(problem, replaces, kind=known.kind, wrong=known.wrong, hint=known.hint)(
+        change(function)
+    )

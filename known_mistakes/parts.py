@@ -7,14 +7,14 @@ functions that call each other through one object, in which a mistake takes the 
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from tests import adapters as reference
 
-from .catalogue import Mistake, Part
+from .catalogue import Part
 
 Weights = dict[str, Tensor]
 Step = Callable[[Tensor], Tensor]
@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
 
 
 class Parts:
-    """All adapters, and the parts that two of them share; what nothing replaces is right.
+    """The modern track's adapters, and what two of them share; what nothing replaces is right.
 
     Components that are built on no others are the reference's own.
 
@@ -69,9 +69,9 @@ class Parts:
     def __getattr__(self, name: str) -> Any:
         return getattr(reference, name)
 
-    def but(self, **replaced: Part) -> "Parts":
+    def but(self, **replaced: Part) -> Self:
         """The same with more replaced, and the same things kept."""
-        others = Parts(**(self.replaced | replaced))
+        others = type(self)(**(self.replaced | replaced))
         others.kept = self.kept
         return others
 
@@ -266,23 +266,6 @@ class Parts:
         for block in blocks:
             x = block(x)
         return head(norm(x))
-
-
-def adapters_with(*mistakes: Mistake) -> Parts:
-    """All adapters of a submission whose only faults are these, as if just imported.
-
-    Each call gives new ones, in which nothing is kept of earlier calls.
-
-    Raises:
-        ValueError: two of the mistakes are in the same place.
-    """
-    replaced: dict[str, Part] = {}
-    for known in mistakes:
-        taken = replaced.keys() & known.replaces.keys()
-        if taken:
-            raise ValueError(f"{known.id} replaces {sorted(taken)} as another mistake does")
-        replaced.update(known.replaces)
-    return Parts(**replaced)
 
 
 def of_layer(weights: Weights, i: int) -> Weights:

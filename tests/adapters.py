@@ -9,7 +9,7 @@ order must stay; import what you like and add what you need.
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 import numpy as np
@@ -21,11 +21,18 @@ from torch import Tensor, nn
 from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
 from cs336_basics.data import get_batch
 from cs336_basics.decoder import CausalMultiHeadSelfAttention
-from cs336_basics.layers import Embedding, Linear, scaled_dot_product_attention, softmax
+from cs336_basics.generation import GenerationConfig, generate, next_token_probabilities
+from cs336_basics.gpt import GPT, FeedForward, GPTBlock, LayerNorm, ScaledEmbedding, gelu
+from cs336_basics.layers import Dropout, Embedding, Linear, scaled_dot_product_attention, softmax
 from cs336_basics.loss import cross_entropy
-from cs336_basics.model import RMSNorm, SwiGLU, TransformerBlock, TransformerLM, silu
+from cs336_basics.model import GLU, RMSNorm, SwiGLU, TransformerBlock, TransformerLM, silu
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
-from cs336_basics.positions import RotaryPositionalEmbedding
+from cs336_basics.parameters import count_parameters
+from cs336_basics.positions import (
+    LearnedPositions,
+    RotaryPositionalEmbedding,
+    sinusoidal_positions,
+)
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
 
@@ -352,3 +359,280 @@ def run_train_bpe(
     token, and what it is made of is not counted. The checks pass no other options.
     """
     return train_bpe(input_path, vocab_size, special_tokens, **kwargs)
+
+
+# The classic track: GPT's decoder. The modern track is above.
+
+
+def run_gelu(in_features: Float[Tensor, " ..."]) -> Float[Tensor, " ..."]:
+    """Apply your GELU to each element: the exact one, no approximation by tanh."""
+    return gelu(in_features)
+
+
+def run_layer_norm(
+    d_model: int,
+    eps: float,
+    weights: dict[str, Tensor],
+    in_features: Float[Tensor, " ... d_model"],
+) -> Float[Tensor, " ... d_model"]:
+    """Normalise the last axis with your LayerNorm.
+
+    Names and shapes of the weights: `weight` (d_model,), the gain, and `bias` (d_model,).
+    The input may be in half precision, and the output has its type.
+    """
+    norm = LayerNorm(d_model, eps, weights["weight"].device, weights["weight"].dtype)
+    norm.load_state_dict(weights)
+    output: Tensor = norm(in_features)
+    return output
+
+
+def run_dropout(
+    p: float, in_features: Float[Tensor, " ..."], training: bool
+) -> Float[Tensor, " ..."]:
+    """Apply your dropout, in training or in evaluation.
+
+    Elements are zeroed with probability p, which is less than 1. They are drawn from torch's
+    global generator, so that torch.manual_seed repeats them.
+    """
+    output: Tensor = Dropout(p).train(training)(in_features)
+    return output
+
+
+def run_scaled_embedding(
+    vocab_size: int,
+    d_model: int,
+    weights: Float[Tensor, " vocab_size d_model"],
+    token_ids: Int[Tensor, " ..."],
+) -> Float[Tensor, " ... d_model"]:
+    """Look up the vector of each token id, times √d_model; ids come in any shape."""
+    embedding = ScaledEmbedding(vocab_size, d_model, weights.device, weights.dtype)
+    embedding.load_state_dict({"weight": weights})
+    output: Tensor = embedding(token_ids)
+    return output
+
+
+def run_learned_positions(
+    context_length: int,
+    d_model: int,
+    weights: Float[Tensor, " context_length d_model"],
+    in_features: Float[Tensor, " ... sequence_length d_model"],
+) -> Float[Tensor, " ... sequence_length d_model"]:
+    """Add the vector of its position to each vector; the first stands at position 0.
+
+    The sequence may be shorter than the table of positions. A longer one is an error.
+    """
+    positions = LearnedPositions(context_length, d_model, weights.device, weights.dtype)
+    positions.load_state_dict({"weight": weights})
+    output: Tensor = positions(in_features)
+    return output
+
+
+def run_gpt_feed_forward(  # noqa: PLR0917 - the order of the other adapters
+    d_model: int,
+    d_ff: int,
+    dropout: float,
+    weights: dict[str, Tensor],
+    in_features: Float[Tensor, " ... d_model"],
+    training: bool = False,
+) -> Float[Tensor, " ... d_model"]:
+    """Apply your feed-forward network: linear, GELU, dropout, linear.
+
+    Names and shapes of the weights:
+        fc1.weight  (d_ff, d_model)    fc1.bias  (d_ff,)
+        fc2.weight  (d_model, d_ff)    fc2.bias  (d_model,)
+    """
+    device, dtype = weights["fc1.weight"].device, weights["fc1.weight"].dtype
+    feed_forward = FeedForward(d_model, d_ff, dropout, device, dtype)
+    feed_forward.load_state_dict(weights)
+    output: Tensor = feed_forward.train(training)(in_features)
+    return output
+
+
+def run_gpt_attention(  # noqa: PLR0917 - the order of the other adapters
+    d_model: int,
+    num_heads: int,
+    dropout: float,
+    weights: dict[str, Tensor],
+    in_features: Float[Tensor, " ... sequence_length d_model"],
+    training: bool = False,
+) -> Float[Tensor, " ... sequence_length d_model"]:
+    """Apply your causal multi-head self-attention with biases and dropout.
+
+    Dropout is of the attention probabilities, after the softmax and before the values.
+    Names and shapes of the weights, rows in the order of the heads:
+        {q_proj,k_proj,v_proj,output_proj}.weight  (d_model, d_model)
+        {q_proj,k_proj,v_proj,output_proj}.bias    (d_model,)
+    """
+    attention = CausalMultiHeadSelfAttention(
+        d_model,
+        num_heads,
+        device=weights["q_proj.weight"].device,
+        dtype=weights["q_proj.weight"].dtype,
+        bias=True,
+        dropout=dropout,
+    )
+    attention.load_state_dict(weights)
+    output: Tensor = attention.train(training)(in_features)
+    return output
+
+
+def run_gpt_block(  # noqa: PLR0917 - the order of the other adapters
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float,
+    weights: dict[str, Tensor],
+    in_features: Float[Tensor, " ... sequence_length d_model"],
+    training: bool = False,
+) -> Float[Tensor, " ... sequence_length d_model"]:
+    """Apply your pre-norm block. Dropout is in its attention and its feed-forward network alone.
+
+    The norms have an epsilon of 1e-5. Names of the weights:
+        ln1.{weight,bias}  before attention, (d_model,)
+        attn.…             those of run_gpt_attention
+        ln2.{weight,bias}  before the feed-forward network, (d_model,)
+        ffn.…              those of run_gpt_feed_forward
+    """
+    device, dtype = weights["ln1.weight"].device, weights["ln1.weight"].dtype
+    block = GPTBlock(d_model, num_heads, d_ff, dropout, device=device, dtype=dtype)
+    block.load_state_dict(weights)
+    output: Tensor = block.train(training)(in_features)
+    return output
+
+
+def run_gpt(  # noqa: PLR0917 - the order of the other adapters
+    vocab_size: int,
+    context_length: int,
+    d_model: int,
+    num_layers: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float,
+    weights: dict[str, Tensor],
+    token_ids: Int[Tensor, " batch sequence_length"],
+    tie_weights: bool = True,
+    training: bool = False,
+) -> Float[Tensor, " batch sequence_length vocab_size"]:
+    """Give the logits of the token after each position, with your GPT.
+
+    The sequence may be shorter than the context; a longer one is an error. Names of the weights:
+        token_embeddings.weight     (vocab_size, d_model), scaled by √d_model when looked up
+        position_embeddings.weight  (context_length, d_model)
+        layers.{i}.…                those of run_gpt_block, for each block
+        ln_final.{weight,bias}      (d_model,)
+        lm_head.weight              (vocab_size, d_model); the output projection has no bias
+    With tied weights, lm_head.weight is there too, and equal to token_embeddings.weight.
+    Dropout is in the blocks alone.
+    """
+    model = GPT(
+        vocab_size=vocab_size,
+        context_length=context_length,
+        d_model=d_model,
+        num_layers=num_layers,
+        num_heads=num_heads,
+        d_ff=d_ff,
+        dropout=dropout,
+        tie_weights=tie_weights,
+        device=weights["ln_final.weight"].device,
+        dtype=weights["ln_final.weight"].dtype,
+    )
+    model.load_state_dict(weights)
+    output: Tensor = model.train(training)(token_ids)
+    return output
+
+
+def get_gpt(  # noqa: PLR0917 - the order of the other adapters
+    vocab_size: int,
+    context_length: int,
+    d_model: int,
+    num_layers: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float,
+    tie_weights: bool,
+) -> nn.Module:
+    """Return your GPT as it is before training, with weights drawn at random.
+
+    With tied weights, the output projection uses the embedding's own parameter.
+    """
+    return GPT(
+        vocab_size=vocab_size,
+        context_length=context_length,
+        d_model=d_model,
+        num_layers=num_layers,
+        num_heads=num_heads,
+        d_ff=d_ff,
+        dropout=dropout,
+        tie_weights=tie_weights,
+    )
+
+
+def run_count_parameters(model: nn.Module) -> int:
+    """Count the numbers in a model's parameters, those of a parameter with two names once."""
+    return count_parameters(model)
+
+
+def run_next_token_probabilities(
+    logits: Float[Tensor, " ... vocab_size"],
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Float[Tensor, " ... vocab_size"]:
+    """Give the distribution of the next token, after temperature, then top-k, then top-p.
+
+    A logit of -inf is for a token that cannot come. Temperature 0 gives all to the largest logit,
+    to the first where several are. Top-p keeps the likeliest tokens up to the one, included, with
+    which they have probability p together.
+    """
+    return next_token_probabilities(logits, temperature, top_k, top_p)
+
+
+def run_generate(  # noqa: PLR0917 - the order of the other adapters
+    model: Callable[[Int[Tensor, " batch T"]], Float[Tensor, " batch T vocab_size"]],
+    token_ids: Int[Tensor, " batch sequence_length"],
+    max_new_tokens: int,
+    context_length: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    end_of_text: int | None = None,
+    seed: int | None = None,
+) -> list[list[int]]:
+    """Give the new token ids of each sequence, drawn one after the other.
+
+    The model is a function from token ids to logits, and nothing but that: it may be no module.
+    It sees the last context_length tokens, when there are more. A sequence ends after
+    max_new_tokens, or with the token end_of_text, which is the last of its list. The same seed
+    gives the same tokens; without one, torch's global generator draws.
+    """
+    config = GenerationConfig(
+        max_new_tokens=max_new_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        end_of_text=end_of_text,
+        context_length=context_length,
+        seed=seed,
+    )
+    return generate(model, token_ids, config)
+
+
+def run_glu(
+    w1_weight: Float[Tensor, " d_ff d_model"],
+    w2_weight: Float[Tensor, " d_ff d_model"],
+    in_features: Float[Tensor, " ... d_model"],
+) -> Float[Tensor, " ... d_ff"]:
+    """Apply your gated linear unit, an extra: w1 makes the gate, w2 what it is multiplied with."""
+    d_ff, d_model = w1_weight.shape
+    glu = GLU(d_model, d_ff, w1_weight.device, w1_weight.dtype)
+    glu.load_state_dict({"w1.weight": w1_weight, "w2.weight": w2_weight})
+    output: Tensor = glu(in_features)
+    return output
+
+
+def run_sinusoidal_positions(length: int, d_model: int) -> Float[Tensor, " length d_model"]:
+    """Give your table of sinusoidal positions, an extra.
+
+    Features 2k and 2k + 1 of position i are sine and cosine of i · 10000^(-2k/d_model).
+    """
+    return sinusoidal_positions(length, d_model)

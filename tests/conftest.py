@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from . import options
 from .comparison import Comparison
@@ -99,6 +100,13 @@ def explainer(config: pytest.Config) -> Callable[[Comparison], str]:
 def memory(adapters: Any) -> Memory:
     """Watches from outside how much memory the submission's process takes."""
     return Memory(getattr(adapters, "pid", os.getpid()))
+
+
+@pytest.fixture
+def manual_seed(adapters: Any) -> Iterator[Callable[[int], object]]:
+    """Seeds torch's global generator where the submission runs; afterwards it is as before."""
+    with torch.random.fork_rng(devices=[]):
+        yield getattr(adapters, "manual_seed", torch.manual_seed)
 
 
 def check_name(item: pytest.Item) -> str:

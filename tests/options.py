@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from .elsewhere import pretend_installed
+from .progress import Progress
 from .snapshots import SnapshotFolder
 from .tracks import Tracks
 
@@ -89,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[ELSEWHERE] = folder and folder.resolve()
     if folder is not None:
         pretend_installed(folder.resolve(), temporary_folder(config))
+    config.pluginmanager.register(Progress(), "progress")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,5 +1,6 @@
-"""Properties that many checks ask for: the gradient of an output, arguments left as they were."""
+"""Properties that many checks ask for: gradients, arguments left as they were, dropout."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -61,3 +62,33 @@ def assert_leaves_arguments(
             f"Your function changed tensor {i + 1} of the {len(arguments)} it was given."
         )
     snapshot.assert_close(call(*arguments), first, "the second of two calls", atol=1e-6, rtol=1e-6)
+
+
+def assert_dropped(
+    snapshot: Snapshot, actual: Tensor, values: Tensor, p: float, name: str = "output"
+) -> None:
+    """Each of the values is 0 now or divided by 1 - p, and about a share of p is 0.
+
+    Args:
+        snapshot: compares.
+        actual: what dropout made of the values.
+        values: numbers that are not 0.
+        p: the probability with which a value is dropped.
+        name: what is compared, in words.
+
+    Raises:
+        AssertionError: a value is something else, or too many or too few are 0.
+    """
+    assert isinstance(actual, Tensor), "A tensor is expected."
+    assert actual.shape == values.shape, (
+        f"Shape {tuple(values.shape)} is expected; yours is {tuple(actual.shape)}."
+    )
+    scaled = values / (1 - p)
+    kept = actual.abs() > scaled.abs() / 2
+    snapshot.assert_close(actual, torch.where(kept, scaled, 0.0), name)
+    count, dropped = kept.numel(), int((~kept).sum())
+    # Hoeffding's bound: by chance the count is off by more once in 10^10 runs.
+    allowed = math.sqrt(count / 2 * math.log(2e10))
+    assert abs(dropped - p * count) <= allowed, (
+        f"{name}: {dropped} of {count} elements are dropped, where p is {p}."
+    )

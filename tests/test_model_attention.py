@@ -177,6 +177,15 @@ def test_attention_hidden_row(adapters: Any, snapshot: Snapshot, draw: Draws) ->
     snapshot.assert_close(y[others], expected[others], "the other queries")
 
 
+def test_attention_permutation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Knows no positions: the order of keys changes nothing, and that of queries only itself."""
+    Q, K, V = draw_attention(draw, 3)
+    expected = adapters.run_scaled_dot_product_attention(Q.clone(), K.clone(), V.clone())
+    order, queries = draw.permutation(7), draw.permutation(4)
+    y = adapters.run_scaled_dot_product_attention(Q[:, queries], K[:, order], V[:, order])
+    snapshot.assert_close(y, expected[:, queries], "output with queries and keys permuted")
+
+
 def test_attention_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Lets the gradient flow back to queries, keys and values."""
     Q, K, V = draw_attention(draw, 3)

@@ -196,6 +196,14 @@ def test_transformer_lm_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -
     assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
 
 
+def test_transformer_lm_prefixes(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Predicts at every position, in one pass, what a pass over the tokens up to there predicts."""
+    weights, ids = draw_model(draw, 3), draw.integers(3, LENGTH, high=VOCABULARY)
+    whole = lm_logits(adapters, weights, ids)
+    last = [lm_logits(adapters, weights, ids[:, : t + 1])[:, -1] for t in range(LENGTH)]
+    snapshot.assert_close(whole, torch.stack(last, 1), atol=5e-4, rtol=5e-4)
+
+
 def test_transformer_lm_lengths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Takes any number of tokens up to the context length, and any number of rows."""
     weights, ids = draw_model(draw, 3), draw.integers(3, CONTEXT, high=VOCABULARY)

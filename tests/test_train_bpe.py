@@ -194,7 +194,7 @@ def test_train_bpe_vocabulary(
     ), "Each merge is a tuple of two bytes objects."
     assert all(type(token) is bytes for token in vocab.values()), "Each token is a bytes object."
     assert set(vocab) == set(range(size)), "The ids are 0, 1, 2 … vocab_size - 1."
-    tokens = set(vocab.values())
+    tokens = {*vocab.values()}
     assert {bytes([byte]) for byte in range(256)} <= tokens, "Every single byte is a token."
     assert {text.encode() for text in special_tokens} <= tokens, "Every special token is a token."
     assert {left + right for left, right in merges} <= tokens, "What a merge makes is a token."
@@ -351,7 +351,7 @@ def test_train_bpe_no_merges(train: Train, draw: Draws) -> None:
     assert merges == [], "There is no room for a merge."
     assert set(vocab) == set(range(257)), "The ids are 0, 1, 2 … vocab_size - 1."
     every = {bytes([byte]) for byte in range(256)} | {END_OF_TEXT.encode()}
-    assert set(vocab.values()) == every, "The tokens are all bytes and the special token."
+    assert {*vocab.values()} == every, "The tokens are all bytes and the special token."
 
 
 @pytest.mark.parametrize("corpus", ["", END_OF_TEXT * 3], ids=["empty", "special tokens alone"])

@@ -75,6 +75,13 @@ class Assignment:
             self, rubric=self.rubric.model_copy(update={"problems": kept}), checks=checks
         )
 
+    def within(self, seconds: float) -> "Assignment":
+        """The same, where all checks of a submission together may take no longer than this."""
+        limits = self.rubric.limits
+        shorter = {"submission_seconds": min(seconds, limits.submission_seconds)}
+        changed = {"limits": limits.model_copy(update=shorter)}
+        return replace(self, rubric=self.rubric.model_copy(update=changed))
+
 
 @dataclass(frozen=True, slots=True)
 class Function:

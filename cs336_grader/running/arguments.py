@@ -37,7 +37,7 @@ class Arguments:
         self.kept: dict[int, tuple[int, Any]] = {}
         self.by_key: dict[int, Any] = {}
         self.iterators: dict[object, Iterator[object]] = {}
-        self.callbacks: dict[object, Callable[[], object]] = {}
+        self.callbacks: dict[object, Callable[..., object]] = {}
         self.sent_files: set[bytes] = set()
         self.begin()
 
@@ -154,8 +154,8 @@ class Arguments:
         self.iterators[key] = iterator
         return ["pulled", key]
 
-    def callback(self, _encoder: Encoder, function: Callable[[], object]) -> Node:
-        """A function without arguments, called here whenever the worker calls it."""
+    def callback(self, _encoder: Encoder, function: Callable[..., object]) -> Node:
+        """A function, called here with plain values whenever the worker calls it."""
         key = self.key(function)
         self.callbacks[key] = function
         return ["callback", key]

@@ -95,6 +95,14 @@ class Conversation:
             raise WorkerLostError("what came back cannot be used: neither an item nor an end")
         return items, done
 
+    def seed(self, number: int) -> None:
+        """Seed torch's global generator in the worker.
+
+        Raises:
+            SubmissionError, WorkerLostError: as for ``call``.
+        """
+        self.exchange({"op": "seed", "seed": number}, Encoder(), "torch.manual_seed")
+
     def exchange(
         self, message: Message, encoder: Encoder, what: str
     ) -> tuple[Message, list[memoryview]]:
@@ -114,7 +122,7 @@ class Conversation:
                 answer, buffers = self.receive()
                 if answer["op"] not in ("pull", "callback"):
                     break
-                self.reply(answer)
+                self.reply(answer, buffers)
         except (EOFError, OSError) as error:
             raise WorkerLostError(self.why_lost()) from error
         except WireError as error:
@@ -137,8 +145,8 @@ class Conversation:
             raise WireError("it is more than a check may take in")
         return frame
 
-    def reply(self, question: Message) -> None:
-        """Answer what the worker asks in the middle of a call: an item, or a closure's value."""
+    def reply(self, question: Message, buffers: list[memoryview]) -> None:
+        """Answer what the worker asks in the middle of a call: an item, or a function's value."""
         encoder = Encoder(self.arguments.node)
         answer: Message = {"op": "item", "sync": []}
         key = question.get("key")
@@ -146,7 +154,10 @@ class Conversation:
             if question["op"] == "pull" and key in self.arguments.iterators:
                 answer["value"] = encoder.encode(next(self.arguments.iterators[key]))
             elif question["op"] == "callback" and key in self.arguments.callbacks:
-                answer["value"] = encoder.encode(self.arguments.callbacks[key]())
+                args = Decoder(buffers).decode(question.get("args"))
+                if type(args) is not tuple:
+                    raise WireError("a function's arguments that are no tuple")
+                answer["value"] = encoder.encode(self.arguments.callbacks[key](*args))
                 answer["sync"] = self.arguments.sync_again(encoder)
             else:
                 raise WireError("a question about something that was not passed")

@@ -27,6 +27,9 @@ class Caller(Protocol):
     def more(self, held: "RemoteObject") -> tuple[list[Any], bool]:
         """The next items of a held iterator, and whether these are the last."""
 
+    def seed(self, number: int) -> None:
+        """Seed torch's global generator."""
+
 
 class RemoteAdapters:
     """The submission's adapters: every attribute is a function that runs in the worker."""
@@ -38,6 +41,10 @@ class RemoteAdapters:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """The adapter of a name; whether there is one shows when it is called."""
         return lambda *args, **kwargs: self._caller.call(name, args, kwargs)
+
+    def manual_seed(self, number: int) -> None:
+        """Seed torch's global generator where the adapters run."""
+        self._caller.seed(number)
 
     @property
     def pid(self) -> int:

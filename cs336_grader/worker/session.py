@@ -3,7 +3,7 @@
 import io
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,9 +56,14 @@ class Session:
 
     def answer(self, message: Message, buffers: list[memoryview]) -> None:
         """Do what a message asks and send the answer; whatever goes wrong is the answer then."""
-        run = {"call": self.call, "backward": self.backward, "next": self.next}[message["op"]]
+        operations = {
+            "call": self.call,
+            "backward": self.backward,
+            "next": self.next,
+            "seed": self.seed,
+        }
         try:
-            answer, encoder = run(message, Decoder(buffers, self.special()))
+            answer, encoder = operations[message["op"]](message, Decoder(buffers, self.special()))
             frame = Channel.frame(answer | self.news(), encoder.buffers)
         except BaseException as error:
             frame = Channel.frame(describe(error, self.origin) | self.news())
@@ -123,6 +128,11 @@ class Session:
         )
         encoder = Encoder()
         return {"op": "result", "value": encoder.encode(list(grads))}, encoder
+
+    def seed(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
+        """Seed torch's global generator."""
+        torch.manual_seed(message["seed"])
+        return {"op": "result"}, Encoder()
 
     def next(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
         """The next items of an iterator that an earlier call returned.
@@ -203,7 +213,7 @@ class Session:
             "held": lambda _decoder, key: self.held[key],
             "held_optimizer": self.held_optimizer,
             "pulled": lambda _decoder, key: self.pull(key),
-            "callback": lambda _decoder, key: lambda: self.ask({"op": "callback", "key": key}),
+            "callback": lambda _decoder, key: lambda *args: self.call_back(key, args),
             "path": self.path,
             "path_text": lambda *node: str(self.path(*node)),
             "memmap": self.memmap,
@@ -224,7 +234,17 @@ class Session:
                 return
             yield answer
 
-    def ask(self, question: Message) -> object:
+    def call_back(self, key: int, args: tuple[object, ...]) -> object:
+        """What a function of the trusted process returns for plain arguments.
+
+        Raises:
+            WireError: one of them is no plain value.
+        """
+        encoder = Encoder()
+        question = {"op": "callback", "key": key, "args": encoder.encode(args)}
+        return self.ask(question, encoder.buffers)
+
+    def ask(self, question: Message, buffers: Sequence[memoryview] = ()) -> object:
         """Ask the trusted process for something in the middle of a call.
 
         Items that an iterator gave before it wants more are handed over first, so that nothing is
@@ -232,9 +252,9 @@ class Session:
         """
         if self.batch is not None and self.batch.items:
             self.hand_over(self.batch)
-        self.channel.send(question)
-        message, buffers = self.channel.receive()
-        decoder = Decoder(buffers, self.special())
+        self.channel.send(question, buffers)
+        message, received = self.channel.receive()
+        decoder = Decoder(received, self.special())
         for node in message["sync"]:
             decoder.decode(node)
         return STOP if message["op"] == "stop" else decoder.decode(message["value"])

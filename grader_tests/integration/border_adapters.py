@@ -110,6 +110,16 @@ def fraction():
     return Fraction(1, 4)
 
 
+def ask_for_logits(model, ids):
+    logits = model(ids)
+    logits[..., 0] = float("-inf")
+    return model(logits.argmax(-1)), logits
+
+
+def call_with(function, value):
+    return function(object() if value is None else value)
+
+
 def random_numbers():
     return torch.rand(3)
 

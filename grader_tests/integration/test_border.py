@@ -135,6 +135,32 @@ def test_an_optimizer_steps_over_there(adapters: Any) -> None:
     assert adapters.call_often(lambda: 1.0, list(theirs.parameters())) == 30.0
 
 
+def test_a_function_is_called_here_with_what_it_is_given_there(adapters: Any) -> None:
+    """Tensors go to the check and come back, in the middle of a call; nothing else may."""
+    given, returned = [], []
+
+    def model(ids: torch.Tensor) -> torch.Tensor:
+        given.append(ids.tolist())
+        returned.append(torch.nn.functional.one_hot(ids, 4).float())
+        return returned[-1]
+
+    second, first = adapters.ask_for_logits(model, torch.tensor([[1, 0]]))
+    assert given == [[[1, 0]], [[1, 1]]]
+    assert second.tolist() == returned[1].tolist()
+    assert first.tolist() == returned[0].tolist(), "changed in place there, changed here"
+    assert first[0, 1, 0] == -torch.inf
+    assert adapters.call_with(lambda text: text.upper(), "text") == "TEXT"
+    with pytest.raises(SubmissionError, match="a value of type object cannot be passed on"):
+        adapters.call_with(lambda value: value, None)
+    with pytest.raises(AssertionError, match="too short"):
+        adapters.call_with(check_length, "text")
+
+
+def check_length(text: str) -> None:
+    """A function of a check that says what is wrong with its argument."""
+    assert len(text) > 4, "too short"
+
+
 @pytest.mark.parametrize("kind", ["path", "file"])
 @pytest.mark.parametrize("whose", ["torch", "theirs"])
 def test_a_checkpoint_is_written_and_read_over_there(
@@ -221,6 +247,15 @@ def test_each_check_starts_from_the_same_state(submission: RunningSubmission) ->
             seen.append((adapters.remember(), adapters.random_numbers().tolist()))
     assert seen[0] == seen[1]
     assert seen[0][0] == 1
+
+
+def test_the_global_generator_is_seeded_over_there(adapters: Any) -> None:
+    """The same seed gives the numbers that it gives here."""
+    adapters.manual_seed(5)
+    numbers = adapters.random_numbers()
+    adapters.manual_seed(5)
+    expected = torch.rand(3, generator=torch.Generator().manual_seed(5))
+    assert adapters.random_numbers().tolist() == numbers.tolist() == expected.tolist()
 
 
 def test_pools_of_processes_end(adapters: Any) -> None:

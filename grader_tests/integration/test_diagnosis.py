@@ -22,7 +22,17 @@ from known_mistakes import MISTAKES, adapters_with
 from tests.fingerprints import FingerprintFile
 
 BY_ID = {mistake.id: mistake for mistake in MISTAKES}
-QUICK = ("linear", "embedding", "rope", "cross_entropy", "learning_rate_schedule", "rmsnorm")
+QUICK = (
+    "linear",
+    "embedding",
+    "rope",
+    "cross_entropy",
+    "learning_rate_schedule",
+    "rmsnorm",
+    "gelu",
+    "layer_norm",
+    "learned_positions",
+)
 TOGETHER = [
     ("rope/half_split_pairs", "gradient_clipping/each_by_itself"),
     ("rope/other_direction", "transformer_block/norms_swapped"),
@@ -34,6 +44,7 @@ TOGETHER = [
     ("positionwise_feedforward/relu", "rmsnorm/sum_of_squares", "transformer_block/post_norm"),
     ("scaled_dot_product_attention/no_scale", "rope/pairs_left_apart", "adamw/no_decay"),
     ("softmax/clamped", "multihead_self_attention/heads_interleaved", "rope/half_split_pairs"),
+    ("layer_norm/sigma_plus_epsilon", "scaled_embedding/fourth_root", "gpt_attention/future_shown"),
 ]
 # One check of each file is enough to see that the fingerprints are those of these mistakes.
 SAMPLED = {
@@ -48,6 +59,12 @@ SAMPLED = {
     "tests/test_optimizer_schedule.py": "test_learning_rate_schedule",
     "tests/test_tokenizer.py": "test_encode_merge_order",
     "tests/test_train_bpe.py": "test_train_bpe_ties",
+    "tests/test_gpt.py": "test_layer_norm",
+    "tests/test_gpt_dropout.py": "test_gpt_feed_forward",
+    "tests/test_gpt_attention.py": "test_gpt_attention",
+    "tests/test_gpt_transformer.py": "test_gpt_block_residual",
+    "tests/test_sampling.py": "test_sampling_top_p",
+    "tests/test_generation.py": "test_generate_greedy",
 }
 
 

@@ -22,6 +22,14 @@ BUILT_ON_OTHERS = (
     "multihead_self_attention",
     "transformer_block",
     "transformer_lm",
+    "scaled_embedding",
+    "gpt_feed_forward",
+    "gpt_attention",
+    "gpt_block",
+    "gpt",
+    "parameter_count",
+    "sampling",
+    "generation",
 )
 
 
@@ -53,6 +61,19 @@ def test_a_wrong_part_shows_in_all_that_is_built_on_it() -> None:
     assert lost("transformer_block", wrong_rope)
     assert lost("transformer_lm", wrong_rope)
     assert not lost("scaled_dot_product_attention", wrong_rope)
+
+
+def test_a_wrong_part_shows_in_the_classic_model() -> None:
+    """What both families share shows in both; what is not used shows nowhere."""
+    no_bias, inverted = (
+        mistake_of("layer_norm/no_bias"),
+        mistake_of("scaled_dot_product_attention/inverted_mask"),
+    )
+    assert not lost("gpt_attention", no_bias)
+    assert lost("gpt_attention", inverted)
+    for wrong in (no_bias, inverted):
+        assert lost("gpt_block", wrong)
+        assert lost("gpt", wrong)
 
 
 def test_mistakes_can_be_made_together() -> None:

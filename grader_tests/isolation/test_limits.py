@@ -1,6 +1,7 @@
 """One bad adapter costs its own check, at most its limit in time, and is told why in words."""
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,6 +24,10 @@ import time
 
 def right():
     return 42
+
+
+def first_to_end():
+    return int(open("/proc/self/oom_score_adj").read())
 
 
 def loop():
@@ -187,6 +192,17 @@ def test_what_is_discarded_costs_nothing(submission: RunningSubmission, adapter:
     with submission.check(adapter) as adapters:
         assert getattr(adapters, adapter)() == 42
     assert_nothing_is_left(submission)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone lets a process choose")
+def test_where_memory_is_short_for_all_a_check_is_ended_first(
+    submission: RunningSubmission,
+) -> None:
+    """And not the process that judges."""
+    with submission.check("first_to_end") as adapters:
+        assert adapters.first_to_end() == 1000
+    own = Path("/proc/self/oom_score_adj").read_text(encoding="ascii")
+    assert int(own) < 1000
 
 
 def test_a_submission_has_a_limit_of_its_own(submission: RunningSubmission) -> None:

@@ -22,7 +22,8 @@ COMMAND = re.compile(r"^\s*(?:\$ )?((?:make|uv|cs336|\.ci/run)\b.*?)(?: +#.*)?$"
 UV_RUN = re.compile(r"(?:^|[;&] *)\S*\buv (run [^;&\n]+)", re.MULTILINE)
 TREE_LINE = re.compile(r"^( *)(\S+)(?: {2,}(\S.*))?$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
-PLACEHOLDER = "path/to/"
+# What is the reader's, and what a command makes beside the repository.
+ELSEWHERE = ("path/to/", "../")
 
 
 def commands() -> list[str]:
@@ -57,7 +58,7 @@ def assert_understood(words: list[str], help_text: str) -> None:
     unknown = {option for option in options if option not in help_text}
     assert not unknown, f"no such option: {unknown}"
     paths = [
-        word.split("::")[0] for word in words if "/" in word and not word.startswith(PLACEHOLDER)
+        word.split("::")[0] for word in words if "/" in word and not word.startswith(ELSEWHERE)
     ]
     missing = [path for path in paths if not (ROOT / path).exists()]
     assert not missing, f"no such path: {missing}"

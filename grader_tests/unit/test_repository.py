@@ -18,6 +18,8 @@ import pytest
 from grader_tests.assignments import ROOT
 
 MOST_LINES_OF_A_FILE = 400
+# Submissions have all adapters in one file, and each is a signature, a docstring and a call.
+AS_LONG_AS_IT_TAKES = {Path("tests/adapters.py")}
 MOST_LINES_OF_A_FUNCTION = 50
 MOST_BYTES_OF_FIXTURES = 5_000_000
 NAMES_THAT_SAY_NOTHING = {"base", "common", "core", "helpers", "manager", "utils"}
@@ -80,7 +82,11 @@ def checks_in_suite() -> list[tuple[str, str]]:
 
 def test_no_file_is_longer_than_a_sitting() -> None:
     """No source file has more than 400 lines."""
-    lengths = {str(path): text.count("\n") for path, _, text in tracked_modules()}
+    lengths = {
+        str(path): text.count("\n")
+        for path, _, text in tracked_modules()
+        if path not in AS_LONG_AS_IT_TAKES
+    }
     too_long = {path: lines for path, lines in lengths.items() if lines > MOST_LINES_OF_A_FILE}
     assert not too_long, too_long
 

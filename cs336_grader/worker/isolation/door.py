@@ -63,6 +63,8 @@ class Door:
 
     def prepare(self) -> None:
         """Leave the namespaces and the root that are shared with others, as far as possible."""
+        with suppress(OSError):
+            limits.be_ended_first()
         if self.user != os.geteuid():
             self.admit_user()
         self.missing.update(self.trial())

@@ -1,0 +1,118 @@
+"""What is in a student's repository, and whose it is."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from cs336_grader.rubric import RUBRIC, Assignment, RubricError
+
+from .manifest import MANIFEST, manifest
+from .outline import Outline, outline
+from .sources import ADAPTERS
+from .stripping import is_worth_having, stripped
+from .student_files import WRITTEN, write
+
+# What travels as it is. All else of the author's stays behind, unless it is made from a template.
+TRAVELS = (
+    ".gitattributes",
+    "LICENSE",
+    "tests/*.py",
+    "tests/rubric.toml",
+    "tests/fixtures/**/*",
+    "tests/_snapshots/**/*",
+    "tests/_fingerprints/**/*",
+)
+# Keys of the rubric that name what stays behind.
+HIDDEN_KEYS = re.compile(r"^(?:known_mistakes|correct_variants) *=.*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Handout:
+    """A student's repository.
+
+    Attributes:
+        assignment: the author's, limited to the problems that are handed out.
+        tracks: those that were chosen; none where all are.
+        files: every file by its path, with forward slashes and in order.
+        own: those that are the student's from then on.
+    """
+
+    assignment: Assignment
+    tracks: tuple[str, ...]
+    files: dict[str, bytes]
+    own: frozenset[str]
+
+
+def build(assignment: Assignment, tracks: tuple[str, ...] = ()) -> Handout:
+    """Make a student's repository from an author's; the same again gives the same bytes.
+
+    Raises:
+        RubricError: there is no such track.
+    """
+    limited = chosen(assignment, tracks)
+    found = outline(limited)
+    own = stubs(limited, found)
+    files = {**travelling(assignment.folder), **own}
+    files[RUBRIC.as_posix()] = public_rubric(files[RUBRIC.as_posix()])
+    for name in WRITTEN:
+        files[name] = write(name, limited, found, tracks).encode()
+    files[MANIFEST] = manifest(limited.rubric.title, tracks, files, own)
+    return Handout(limited, tracks, dict(sorted(files.items())), frozenset(own))
+
+
+def chosen(assignment: Assignment, tracks: tuple[str, ...]) -> Assignment:
+    """The assignment with the problems of some tracks; with all, where none is named."""
+    known = assignment.rubric.tracks
+    for track in tracks:
+        if track not in known:
+            raise RubricError(
+                f"There is no track {track!r}. There are: {', '.join(known) or 'none'}."
+            )
+    problems = assignment.rubric.problems.items()
+    return assignment.limited_to(
+        {name for name, problem in problems if not tracks or problem.track in tracks}
+    )
+
+
+def travelling(folder: Path) -> dict[str, bytes]:
+    """The author's files that come as they are."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for pattern in TRAVELS
+        for path in folder.glob(pattern)
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def stubs(assignment: Assignment, found: Outline) -> dict[str, bytes]:
+    """The student's own files: the package and the adapters, without the solution."""
+    package = f"{assignment.rubric.package}/__init__.py"
+    files = {package: f'"""{assignment.rubric.title}: your solution."""\n'}
+    for file, source in found.sources.items():
+        text = stripped(
+            source.text,
+            found.stubs.get(file, {}),
+            found.whole.get(file, ()),
+            found.aside.get(file, {}),
+        )
+        if is_worth_having(text):
+            files[file] = text
+    for file in [name for name in files if name != ADAPTERS.as_posix()]:
+        for folder in Path(file).parents[:-1]:
+            files.setdefault(f"{folder.as_posix()}/__init__.py", "")
+    return {file: text.encode() for file, text in files.items()}
+
+
+def public_rubric(text: bytes) -> bytes:
+    """The rubric without the keys that name what stays behind.
+
+    Raises:
+        RubricError: the keys are written in a way that is not understood.
+    """
+    public = HIDDEN_KEYS.sub("", text.decode())
+    left = tomllib.loads(public)
+    if any(name in left for name in ("known_mistakes", "correct_variants")):
+        where = RUBRIC.as_posix()
+        raise RubricError(f"{where}: write known_mistakes and correct_variants on a line each")
+    return public.encode()

@@ -1,0 +1,116 @@
+"""The files that are written for students: what to do, how to run it, and what it needs."""
+
+import ast
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from cs336_grader.project import project_tables
+from cs336_grader.records import Tier
+from cs336_grader.rubric import Assignment, Problem
+
+from .outline import Outline
+from .sources import ADAPTERS, Source
+
+# Each with its template.
+WRITTEN = {
+    "README.md": "README.md.jinja",
+    "Makefile": "Makefile.jinja",
+    "pyproject.toml": "pyproject.toml.jinja",
+    ".github/workflows/grade.yml": "grade.yml.jinja",
+    ".gitignore": "gitignore.jinja",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A problem as the README tells it.
+
+    Attributes:
+        parts: what is to be written, each with its file and what its docstring says.
+        adapters: the adapters with what their docstrings say.
+        asked: what the checks ask for, by tier.
+    """
+
+    id: str
+    problem: Problem
+    parts: list[tuple[str, str, str]]
+    adapters: dict[str, str]
+    asked: dict[Tier, list[str]]
+
+
+def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str, ...]) -> str:
+    """One of the files."""
+    project, uv = project_tables(assignment.folder)
+    return (
+        environment()
+        .get_template(WRITTEN[name])
+        .render(
+            rubric=assignment.rubric,
+            tasks=list(tasks(assignment, outline)),
+            points=sum(one.points for one in assignment.rubric.problems.values() if not one.extra),
+            project=project,
+            uv=uv,
+            tracks=tracks,
+            has_options=(assignment.folder / "tests" / "options.py").is_file(),
+            slug=re.sub(r"[^a-z0-9]+", "-", assignment.rubric.title.lower()).strip("-"),
+            tiers=Tier,
+        )
+    )
+
+
+def tasks(assignment: Assignment, outline: Outline) -> Iterator[Task]:
+    """The problems in order."""
+    said = docstrings(outline.sources[ADAPTERS.as_posix()])
+    for name, problem in assignment.rubric.problems.items():
+        asked: dict[Tier, list[str]] = {tier: [] for tier in Tier}
+        for tier, check in problem.checks():
+            asked[tier].append(assignment.checks[check].requirement)
+        parts = [
+            (part, file, docstrings(outline.sources[file]).get(part, ""))
+            for file, part in outline.tasks.get(name, ())
+        ]
+        yield Task(
+            name, problem, parts, {one: said.get(one, "") for one in problem.adapters}, asked
+        )
+
+
+def docstrings(source: Source) -> dict[str, str]:
+    """What each function and class of a module says of itself."""
+    return {
+        name: ast.get_docstring(node) or ""
+        for name, node in source.definitions.items()
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+
+
+def as_markdown(docstring: str) -> str:
+    """A docstring as Markdown: what is indented keeps its columns."""
+    return re.sub(
+        r"(?:^ +\S.*\n?)+",
+        lambda found: f"\n```text\n{textwrap.dedent(found[0]).rstrip()}\n```\n",
+        docstring,
+        flags=re.MULTILINE,
+    ).strip()
+
+
+@cache
+def environment() -> Environment:
+    """Where the templates find what they need. What they make is no HTML."""
+    found = Environment(  # noqa: S701
+        loader=PackageLoader(__package__),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.filters["toml"] = lambda value: json.dumps(value, ensure_ascii=False)
+    found.filters["codemark"] = lambda value: f"`{value}`"
+    found.filters["indented"] = as_markdown
+    found.filters["number"] = lambda value: f"{value:g}"
+    return found

@@ -1,0 +1,74 @@
+"""The command ``cs336 package``."""
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from .commands import UnjudgedError, default_assignment, unknown_name
+from .rubric import RubricError, load_assignment
+
+MEBIBYTE = 2**20
+
+
+@click.group()
+def package() -> None:
+    """Pack the grader and the assignment for a course platform."""
+
+
+@package.command()
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--minutes",
+    type=click.IntRange(2, 40),
+    default=10,
+    show_default=True,
+    help="The time limit that is set on the platform: a run ends itself before.",
+)
+@click.option(
+    "--track",
+    "tracks",
+    multiple=True,
+    metavar="TRACK",
+    help="Grade this track; repeatable. Default: each track that a submission has adapters of.",
+)
+@click.option(
+    "--assignment",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The author's folder. Default: as for grade.",
+)
+def gradescope(
+    *, out: Path, minutes: int, tracks: tuple[str, ...], assignment: Path | None
+) -> None:
+    """Write an autograder for Gradescope to the archive OUT.
+
+    It holds the reference: give it to nobody but the platform.
+    """
+    # Imported here because grading has no use for it.
+    from .platforms import archive  # noqa: PLC0415
+
+    try:
+        known = load_assignment(assignment or default_assignment(Path(os.devnull)))
+        for track in tracks:
+            if track not in known.rubric.tracks:
+                raise unknown_name("track", track, tuple(known.rubric.tracks))
+        files = archive.gradescope(known, minutes, tracks)
+        archive.write(files, out)
+    except metadata.PackageNotFoundError as error:
+        raise UnjudgedError(f"Nothing was packed: {error.name} is not installed here.") from error
+    except (RubricError, OSError) as error:
+        raise UnjudgedError(f"Nothing was packed.\n{error}") from error
+    size = out.stat().st_size / MEBIBYTE
+    click.echo(
+        f"{len(files)} files, {size:.1f} MB in {out}. It holds the reference: keep it private."
+    )
+    points = sum(
+        one.points
+        for one in known.rubric.problems.values()
+        if not one.extra and (not tracks or one.track in tracks)
+    )
+    click.echo(
+        f"On the platform: {points:g} autograder points, 2 GB of memory or more, "
+        f"{minutes} minutes or more."
+    )

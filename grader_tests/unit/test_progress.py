@@ -1,0 +1,129 @@
+"""What a run of the suite says of how far the work is."""
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cs336_grader.judging import scoring
+from grader_tests.assignments import ASSIGNMENT
+from tests.points import problems
+from tests.progress import FAILED, PASSED, SKIPPED, UNWRITTEN, Progress, is_of_a_stub
+
+FIRST = next(iter(problems().values()))
+
+
+class Lines(list[str]):
+    """A terminal that keeps what is written."""
+
+    config = SimpleNamespace(get_terminal_writer=lambda: SimpleNamespace(fullwidth=80))
+
+    def write_sep(self, _: str, title: str) -> None:
+        """A line with a title."""
+        self.append(f"== {title}")
+
+    def write_line(self, line: str, **_: bool) -> None:
+        """A line, whatever its colour."""
+        self += line.split("\n")
+
+
+def shown(**outcomes: str) -> list[str]:
+    """What is said where all checks of some problems came out alike."""
+    progress = Progress()
+    for problem, outcome in outcomes.items():
+        progress.messages[problem] = f"{problem}: write it there"
+        for check in problems()[problem].checks:
+            progress.cases[check].add(outcome)
+    lines: Any = Lines()
+    progress.show(lines)
+    return list(lines)
+
+
+def everything(outcome: str, **others: str) -> list[str]:
+    """The same, for all problems."""
+    return shown(**{**dict.fromkeys(problems(), outcome), **others})
+
+
+@pytest.mark.parametrize("name", problems())
+def test_points_are_those_of_the_grader(name: str) -> None:
+    """Whatever passed."""
+    table = ASSIGNMENT.rubric.problems[name]
+    share = ASSIGNMENT.rubric.scoring.edge_share
+    checks = [check for _, check in table.checks()]
+    draw = random.Random(name)  # noqa: S311
+    for size in range(len(checks) + 1):
+        passed = set(draw.sample(checks, size))
+        expected = round(scoring.points(table, share, passed), scoring.DECIMALS)
+        assert problems()[name].earned(passed) == expected
+
+
+def test_the_first_run_tells_where_to_begin() -> None:
+    """With the first problem, what to write, and how to run its checks."""
+    lines = everything(UNWRITTEN)
+    assert lines[0] == "== progress"
+    assert lines[1].split() == [FIRST.id, "0", "/", f"{FIRST.points:g}", *UNWRITTEN.split()]
+    total = sum(one.points for one in problems().values() if not one.extra)
+    assert lines[-4].split() == [], lines
+    assert lines[-5].split() == ["Total", "0", "/", f"{total:g}"]
+    assert lines[-3:] == [
+        f"Begin here: {FIRST.id} ({FIRST.title}).",
+        "    Write it there.",
+        f"    Run its checks: uv run pytest -k {FIRST.id}",
+    ]
+
+
+def test_what_fails_comes_before_what_is_not_written() -> None:
+    """The problem is named, and how to run its checks."""
+    lines = everything(UNWRITTEN, softmax=FAILED, linear=PASSED)
+    assert "Next: mend softmax." in lines
+    assert lines[-1] == "    Run its checks: uv run pytest -k softmax"
+
+
+def test_what_is_next_once_something_is_done() -> None:
+    """It is no beginning any more."""
+    lines = everything(UNWRITTEN, linear=PASSED)
+    assert "done" in lines[1]
+    assert any(line.startswith("Next: embedding (") for line in lines)
+
+
+def test_all_done() -> None:
+    """The total is the maximum, and nothing is next."""
+    lines = everything(PASSED)
+    assert lines[-1].startswith("Total")
+    assert not any("Next" in line for line in lines)
+
+
+def test_a_single_problem() -> None:
+    """No total of what was not run."""
+    lines = shown(rope=PASSED)
+    assert [line.split()[:2] for line in lines[:2]] == [["==", "progress"], ["rope", "2"]]
+    assert lines[2:] == ["", "Done here. What is next: uv run pytest"]
+
+
+def test_what_is_skipped_is_not_taken_for_lost() -> None:
+    """At another seed only the reference knows some values: there are no points to tell then."""
+    progress = Progress()
+    for check in problems()["rope"].checks:
+        progress.cases[check].add(PASSED)
+    progress.cases[problems()["rope"].core[0][0]] = {SKIPPED}
+    lines: Any = Lines()
+    progress.show(lines)
+    assert "/" not in lines[1]
+    assert "passed" in lines[1]
+    assert shown(rope=SKIPPED) == []
+
+
+def test_one_case_that_fails_decides_about_its_check() -> None:
+    """And so does one that is not written."""
+    progress = Progress()
+    [check, *_] = problems()["rope"].checks
+    progress.cases[check] = {PASSED, FAILED, UNWRITTEN}
+    assert progress.outcomes(problems()["rope"]) == {check: FAILED}
+
+
+def test_a_package_may_have_something_not_implemented() -> None:
+    """That is a failure to read about; a stub names its problem, or says nothing."""
+    assert is_of_a_stub("")
+    assert is_of_a_stub("rope: write it")
+    assert not is_of_a_stub("Could not run 'aten::sort' with arguments from the 'Meta' backend")

@@ -1,0 +1,213 @@
+"""Checks of dropout and of the feed-forward network that has it."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from .comparison import refusal
+from .draws import Draws
+from .properties import assert_dropped, assert_leaves_arguments, gradient
+from .snapshots import Snapshot
+
+# By chance a share is off by more than Hoeffding's bound once in this many runs.
+RUNS = 1e10
+
+
+def away_from_zero(draw: Draws, *shape: int) -> Tensor:
+    """Numbers between 0.5 and 2, of either sign."""
+    signs = 2.0 * draw.integers(*shape, high=2) - 1.0
+    return signs * draw.uniform(*shape, low=0.5, high=2.0)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.6])
+def test_dropout(adapters: Any, snapshot: Snapshot, draw: Draws, p: float) -> None:
+    """In training, zeroes each element with probability p and divides the others by 1 - p."""
+    x = away_from_zero(draw, 30, 20, 40)
+    assert_dropped(snapshot, adapters.run_dropout(p, x.clone(), True), x, p)
+
+
+def test_dropout_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Changes nothing in evaluation, and in training neither where p is 0."""
+    x = draw.normal(3, 5, 8)
+    for p, training in [(0.5, False), (0.0, True), (0.0, False)]:
+        y = adapters.run_dropout(p, x.clone(), training)
+        name = f"p={p}, in {'training' if training else 'evaluation'}"
+        snapshot.assert_close(y, x, name, atol=1e-6, rtol=1e-6)
+
+
+def test_dropout_elements(adapters: Any) -> None:
+    """Draws anew for each element of each row and at each call."""
+    size, p = 400, 0.5
+    first, second = (
+        (adapters.run_dropout(p, torch.ones(size, size), True) == 0).float() for _ in range(2)
+    )
+    assert first.shape == (size, size), "The shape of the input is expected."
+    # All of these bounds hold in all runs but one in 10^10.
+    share = math.sqrt(math.log(2 * 2 * size * RUNS) / (2 * size))
+    for dim, what in [(1, "row"), (0, "column")]:
+        off = (first.mean(dim) - p).abs().max().item()
+        assert off <= share, f"In one {what} of {size} elements, the share dropped is off by {off}."
+    alike = (first == second).float().mean().item()
+    assert alike < 0.6, f"In two calls in a row, {alike:.0%} of the elements fared alike."
+    neighbours = (first[1:] == first[:-1]).float().mean().item()
+    assert neighbours < 0.6, f"In two rows in a row, {neighbours:.0%} of the elements fared alike."
+
+
+def test_dropout_repeats(
+    adapters: Any, snapshot: Snapshot, draw: Draws, manual_seed: Callable[[int], object]
+) -> None:
+    """Draws from torch's global generator: the same seed drops the same elements."""
+    x = away_from_zero(draw, 30, 40)
+    dropped = []
+    for seed in (5, 6, 5):
+        manual_seed(seed)
+        dropped.append(adapters.run_dropout(0.5, x.clone(), True))
+    snapshot.assert_close(dropped[2], dropped[0], "output with the same seed", atol=1e-6, rtol=1e-6)
+    assert not torch.equal(dropped[1], dropped[0]), "Another seed dropped the same elements."
+
+
+def test_dropout_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Takes a tensor of any number of dimensions."""
+    for shape in [(40,), (1, 1), (2, 3, 4, 5)]:
+        x = away_from_zero(draw, *shape)
+        y = adapters.run_dropout(0.25, x.clone(), True)
+        assert_dropped(snapshot, y, x, 0.25, f"input of shape {shape}")
+
+
+def test_dropout_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Lets the gradient flow back through the elements that were kept, just as much scaled."""
+    x, upstream = away_from_zero(draw, 30, 40).requires_grad_(), draw.normal(30, 40)
+    y = adapters.run_dropout(0.4, x * 1.0, True)
+    assert isinstance(y, Tensor), "A tensor is expected."
+    assert y.requires_grad, "Your output is cut off from the input."
+    y.backward(upstream)  # type: ignore[no-untyped-call]  # torch's stub
+    kept = (y.detach() != 0).float()
+    assert 0 < kept.mean() < 1, "Some elements are dropped and some are not, in training."
+    snapshot.assert_close(x.grad, upstream * kept / 0.6, "gradient")
+
+
+def test_dropout_arguments(adapters: Any, draw: Draws) -> None:
+    """Leaves its argument as it was."""
+    x = away_from_zero(draw, 30, 40)
+    before = x.clone()
+    y = adapters.run_dropout(0.5, x, True)
+    assert isinstance(y, Tensor), "A tensor is expected."
+    assert torch.equal(x, before), "Your function changed the tensor it was given."
+
+
+def test_dropout_half_precision(adapters: Any, draw: Draws) -> None:
+    """Returns the input's dtype."""
+    for dtype in (torch.float16, torch.bfloat16):
+        y = adapters.run_dropout(0.5, draw.normal(3, 5).to(dtype), True)
+        assert y.dtype == dtype, f"The input is {dtype}, your output is {y.dtype}."
+
+
+def test_dropout_refuses(adapters: Any, draw: Draws) -> None:
+    """Refuses a p that is no probability with an exception."""
+    for p in (-0.1, 1.5):
+        refusal(partial(adapters.run_dropout, p, draw.normal(3, 5), True), f"p = {p}")
+
+
+def draw_feed_forward(draw: Draws, d_model: int = 12, d_ff: int = 20) -> dict[str, Tensor]:
+    """The weights of a feed-forward network."""
+    return {
+        "fc1.weight": 2.0 * draw.weight(d_ff, d_model),
+        "fc1.bias": draw.normal(d_ff),
+        "fc2.weight": draw.weight(d_model, d_ff),
+        "fc2.bias": draw.normal(d_model),
+    }
+
+
+def torch_feed_forward(weights: dict[str, Tensor], x: Tensor) -> Tensor:
+    """The feed-forward network by torch itself."""
+    hidden = functional.gelu(functional.linear(x, weights["fc1.weight"], weights["fc1.bias"]))
+    return functional.linear(hidden, weights["fc2.weight"], weights["fc2.bias"])
+
+
+def feed_forward(
+    adapters: Any,
+    weights: dict[str, Tensor],
+    x: Tensor,
+    *,
+    dropout: float = 0.0,
+    training: bool = False,
+) -> Tensor:
+    """The submission's feed-forward network, given copies of the weights."""
+    copies = {name: weight.clone() for name, weight in weights.items()}
+    d_ff, d_model = weights["fc1.weight"].shape
+    y: Tensor = adapters.run_gpt_feed_forward(d_model, d_ff, dropout, copies, x, training)
+    return y
+
+
+def test_gpt_feed_forward(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Applies the first linear map, GELU and the second linear map, both maps with their biases."""
+    for d_model, d_ff in [(12, 20), (8, 8)]:
+        weights, x = draw_feed_forward(draw, d_model, d_ff), draw.normal(3, 5, d_model)
+        x[0, 0] = 0.0
+        y = feed_forward(adapters, weights, x)
+        expected = torch_feed_forward(weights, x)
+        snapshot.assert_close(y, expected, f"d_model={d_model}, d_ff={d_ff}", atol=2e-5, rtol=2e-5)
+
+
+def test_gpt_feed_forward_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """In training, applies dropout between GELU and the second linear map, and nowhere else."""
+    weights = draw_feed_forward(draw, 12, 6)
+    # The second map gives each hidden feature twice, so what is dropped after it shows.
+    weights["fc2.weight"] = torch.eye(6).repeat(2, 1)
+    x = draw.normal(400, 12)
+    hidden = torch_feed_forward(weights, x) - weights["fc2.bias"]
+    y = feed_forward(adapters, weights, x, dropout=0.3, training=True)
+    assert isinstance(y, Tensor), "A tensor is expected."
+    assert y.shape == x.shape, f"Shape {tuple(x.shape)} is expected; yours is {tuple(y.shape)}."
+    found = y.detach() - weights["fc2.bias"]
+    snapshot.assert_close(found[:, 6:], found[:, :6], "the second copy of each hidden feature")
+    clear = hidden[:, :6].abs() > 0.1
+    name = "hidden features after dropout"
+    assert_dropped(snapshot, found[:, :6][clear], hidden[:, :6][clear], 0.3, name)
+
+
+def test_gpt_feed_forward_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Drops nothing in evaluation, nor in training without dropout."""
+    for dropout, training in [(0.5, False), (0.0, True)]:
+        weights, x = draw_feed_forward(draw), draw.normal(3, 5, 12)
+        y = feed_forward(adapters, weights, x, dropout=dropout, training=training)
+        name = f"dropout={dropout}, in {'training' if training else 'evaluation'}"
+        snapshot.assert_close(y, torch_feed_forward(weights, x), name)
+
+
+def test_gpt_feed_forward_leading_dimensions(
+    adapters: Any, snapshot: Snapshot, draw: Draws
+) -> None:
+    """Takes an input with any number of dimensions before the last."""
+    for leading in [(), (2,), (1, 1), (2, 3, 4)]:
+        weights, x = draw_feed_forward(draw), draw.normal(*leading, 12)
+        y = feed_forward(adapters, weights, x)
+        name = f"input of shape {tuple(x.shape)}"
+        snapshot.assert_close(y, torch_feed_forward(weights, x), name)
+
+
+def test_gpt_feed_forward_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Lets the gradient flow back to the input through both maps and GELU."""
+    weights, x, upstream = draw_feed_forward(draw), draw.normal(3, 5, 12), draw.normal(3, 5, 12)
+    expected = gradient(lambda x: torch_feed_forward(weights, x), x, upstream)
+    found = gradient(lambda x: feed_forward(adapters, weights, x), x, upstream)
+    snapshot.assert_close(found, expected, "gradient", atol=1e-3, rtol=1e-3)
+
+
+def test_gpt_feed_forward_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Leaves its arguments as they were and gives the same result when called again."""
+    weights = draw_feed_forward(draw)
+    assert_leaves_arguments(
+        snapshot,
+        lambda x, *given: adapters.run_gpt_feed_forward(
+            12, 20, 0.0, dict(zip(weights, given, strict=True)), x
+        ),
+        draw.normal(3, 5, 12),
+        *weights.values(),
+    )
