@@ -80,9 +80,9 @@ class Trainer:
             )
         torch.manual_seed(seed_of(config.seed))
         self.model: DecoderLM = config.model.build(vocab_size).to(processes.device)
-        self.forward: Callable[[Tensor], Tensor] = self.model
+        self.logits_of: Callable[[Tensor], Tensor] = self.model
         if config.compile:
-            self.forward = torch.compile(self.model)
+            self.logits_of = torch.compile(self.model)
         self.optimizer = AdamW(
             parameter_groups(self.model, config.optimizer.weight_decay),
             lr=config.optimizer.learning_rate,
@@ -192,7 +192,7 @@ class Trainer:
             strict=True,
         ):
             with self.precision():
-                logits = self.forward(part)
+                logits = self.logits_of(part)
             loss = cross_entropy(logits.float(), part_targets)
             loss = loss / (processes.count * config.accumulation)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -207,7 +207,7 @@ class Trainer:
     def evaluate(self) -> Record:
         """Measure the validation loss, sample, and save what is best so far."""
         with self.precision():
-            loss = validation_loss(self.forward, self.windows, self.config.batch_size)
+            loss = validation_loss(self.logits_of, self.windows, self.config.batch_size)
         text = sample(
             self.model, self.tokenizer, self.config.prompt, self.config.sample_tokens, self.step
         )
