@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .commands import UnjudgedError, default_assignment
+from .commands import UnjudgedError, default_assignment, unknown_name
 from .rubric import RubricError, load_assignment
 
 MEBIBYTE = 2**20
@@ -27,11 +27,20 @@ def package() -> None:
     help="The time limit that is set on the platform: a run ends itself before.",
 )
 @click.option(
+    "--track",
+    "tracks",
+    multiple=True,
+    metavar="TRACK",
+    help="Grade this track; repeatable. Default: each track that a submission has adapters of.",
+)
+@click.option(
     "--assignment",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The author's folder. Default: as for grade.",
 )
-def gradescope(*, out: Path, minutes: int, assignment: Path | None) -> None:
+def gradescope(
+    *, out: Path, minutes: int, tracks: tuple[str, ...], assignment: Path | None
+) -> None:
     """Write an autograder for Gradescope to the archive OUT.
 
     It holds the reference: give it to nobody but the platform.
@@ -41,16 +50,23 @@ def gradescope(*, out: Path, minutes: int, assignment: Path | None) -> None:
 
     try:
         known = load_assignment(assignment or default_assignment(Path(os.devnull)))
-        files = archive.gradescope(known, minutes)
+        for track in tracks:
+            if track not in known.rubric.tracks:
+                raise unknown_name("track", track, tuple(known.rubric.tracks))
+        files = archive.gradescope(known, minutes, tracks)
         archive.write(files, out)
     except metadata.PackageNotFoundError as error:
         raise UnjudgedError(f"Nothing was packed: {error.name} is not installed here.") from error
     except (RubricError, OSError) as error:
         raise UnjudgedError(f"Nothing was packed.\n{error}") from error
     size = out.stat().st_size / MEBIBYTE
-    points = sum(one.points for one in known.rubric.problems.values() if not one.extra)
     click.echo(
         f"{len(files)} files, {size:.1f} MB in {out}. It holds the reference: keep it private."
+    )
+    points = sum(
+        one.points
+        for one in known.rubric.problems.values()
+        if not one.extra and (not tracks or one.track in tracks)
     )
     click.echo(
         f"On the platform: {points:g} autograder points, 2 GB of memory or more, "

@@ -1,5 +1,6 @@
 """An autograder archive: the grader, the assignment, and the scripts that a platform runs."""
 
+import shlex
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -21,21 +22,25 @@ DATE = (1980, 1, 1, 0, 0, 0)
 EXECUTABLE, PLAIN = 0o100755, 0o100644
 
 
-def gradescope(assignment: Assignment, minutes: int) -> dict[str, bytes]:
+def gradescope(
+    assignment: Assignment, minutes: int, tracks: tuple[str, ...] = ()
+) -> dict[str, bytes]:
     """The files of an autograder for Gradescope, by name and in order.
 
     Args:
         assignment: what is to be graded with it.
         minutes: the time limit that is set on the platform.
+        tracks: what to grade; if none, each track that a submission attempts.
 
     Raises:
         PackageNotFoundError: a package that the grader or the assignment needs is not installed.
     """
     files = {name: path.read_bytes() for name, path in packed(assignment)}
     version = ".".join(map(str, sys.version_info[:2]))
+    words = ["--minutes", str(minutes), *(word for name in tracks for word in ("--track", name))]
     for script in SCRIPTS:
         template = templates().get_template(f"{script}.jinja")
-        files[script] = template.render(python=version, minutes=minutes).encode()
+        files[script] = template.render(python=version, options=shlex.join(words)).encode()
     needed = [GRADER_NEEDS, *dependencies(assignment.folder)]
     pins = [pin for pin in pinned(needed) if not pin.startswith("cs336==")]
     files["requirements.txt"] = "".join(f"{pin}\n" for pin in pins).encode()
@@ -80,7 +85,7 @@ def write(files: dict[str, bytes], out: Path) -> None:
 
 @cache
 def templates() -> Environment:
-    """The scripts. What they are filled with is a number of minutes and a version."""
+    """The scripts, to be filled with a version and with options that are quoted already."""
     return Environment(  # noqa: S701 (no HTML)
         loader=PackageLoader(__package__), undefined=StrictUndefined, keep_trailing_newline=True
     )

@@ -76,7 +76,8 @@ def read_metadata(path: Path) -> Metadata | None:
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--minutes", type=click.FloatRange(min=0), required=True)
-def main(*, folder: Path, minutes: float) -> None:
+@click.option("--track", "tracks", multiple=True)
+def main(*, folder: Path, minutes: float, tracks: tuple[str, ...]) -> None:
     """Grade the submission in the platform's FOLDER within its time."""
     seconds = max(1, minutes * 60 - RESERVE_SECONDS)
     for stop in (signal.SIGALRM, signal.SIGTERM):
@@ -89,6 +90,7 @@ def main(*, folder: Path, minutes: float) -> None:
         assignment=folder / "source",
         seed=secrets.randbits(32),
         only=(),
+        tracks=tracks,
         report_folder=results,
         formats=(Destination(FORMATS["gradescope"], results / FORMATS["gradescope"].file_name),),
         most_seconds=seconds * SUBMISSION_SHARE,

@@ -52,6 +52,8 @@ METADATA = {
     "users": [{"email": "student@example.com", "id": 1234, "name": "Student User"}],
     "previous_submissions": [],
 }
+PROBLEMS = tuple(ASSIGNMENT.rubric.problems.values())
+POINTS = sum(problem.points for problem in PROBLEMS if not problem.extra)
 HANGING = (
     "import time\n\ndef run_linear(d_in, d_out, weights, in_features):\n    time.sleep(1000)\n"
 )
@@ -70,7 +72,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "63 autograder points" in ran.stdout
+    assert f"{POINTS:g} autograder points" in ran.stdout
     for name in ("source", "results", "submission"):
         (folder / name).mkdir(parents=True)
     subprocess.run(["unzip", "-q", packed, "-d", folder / "source"], check=True)
@@ -137,8 +139,8 @@ def test_the_reference_earns_full_marks_in_the_platforms_container(image: Path) 
         assert start(image, limits.command()).wait(SECONDS) == 0
     found = results(image)
     printed = (image / "results" / "stdout").read_text(encoding="utf-8")
-    full = sum(problem.points for problem in ASSIGNMENT.rubric.problems.values())
-    assert found["score"] == full, printed
+    extra = sum(problem.points for problem in PROBLEMS if problem.extra)
+    assert found["score"] == POINTS + extra, printed
     assert found["execution_time"] < SECONDS
     assert "15:23 hours after the assignment's due date" in found["output"]
     assert "worth 20 points on the platform" in printed

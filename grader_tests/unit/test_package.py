@@ -5,9 +5,11 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from cs336_grader.cli import main
 from cs336_grader.platforms import archive
 from cs336_grader.platforms.gradescope import Metadata, read_metadata
 from cs336_grader.project import pinned
@@ -36,10 +38,21 @@ def test_an_assignments_mistakes_can_be_a_single_module() -> None:
     assert "statistics_variants.py" not in files
 
 
-def test_the_time_limit_is_in_the_script() -> None:
-    """The platform's, in minutes."""
+def test_the_time_limit_and_the_tracks_are_in_the_script() -> None:
+    """The platform's limit, in minutes."""
     script = archive.gradescope(load_assignment(TINY), 25)["run_autograder"].decode()
-    assert "--minutes 25\n" in script
+    assert script.endswith(" --minutes 25\n")
+    script = archive.gradescope(load_assignment(ROOT), 9, ("modern",))["run_autograder"].decode()
+    assert script.endswith(" --minutes 9 --track modern\n")
+
+
+def test_an_unknown_track_is_refused(tmp_path: Path) -> None:
+    """With what was probably meant."""
+    words = ["package", "gradescope", str(tmp_path / "out.zip"), "--track", "modem"]
+    result = CliRunner().invoke(main, [*words, "--assignment", str(ROOT)])
+    assert result.exit_code == 2
+    assert "There is no track 'modem'. Did you mean modern?" in result.stderr
+    assert not (tmp_path / "out.zip").exists()
 
 
 def test_requirements_are_pinned_to_what_is_installed() -> None:
