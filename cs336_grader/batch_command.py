@@ -6,6 +6,7 @@ import secrets
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,38 +112,30 @@ def batch(
     goes on where it was.
     """
     # Imported here because grading one has no use for it, nor for what it brings.
-    from .batch import settings as kept  # noqa: PLC0415
+    from .batch.settings import Settings  # noqa: PLC0415
     from .batch.submissions import find  # noqa: PLC0415
     from .batch.whole_class import grade_class  # noqa: PLC0415
 
     if only and tracks:
         raise click.UsageError("--only names problems of any track: leave out --track.")
     with ended_in_words():
-        before = kept.saved_settings(report_dir)
-        if seed is None:
-            seed = secrets.randbits(32) if before is None else before.seed
-        asked = kept.Settings(
-            submissions=str(folder.resolve()),
-            assignment=str((assignment or default_assignment(folder.resolve())).resolve()),
+        folder = folder.resolve()
+        asked = Settings(
+            submissions=str(folder),
+            assignment=str((assignment or default_assignment(folder)).resolve()),
             digest="",
-            seed=seed,
+            seed=secrets.randbits(32) if seed is None else seed,
             tracks=tracks,
             only=only,
             isolation=isolation,
             worker_python=worker_python,
         )
-        settings = checked(asked)
-        if before is not None and before != settings:
-            raise click.UsageError(
-                f"{report_dir} holds a class that was graded with another"
-                f" {kept.different(before, settings)}. Choose another --report-dir, or see what "
-                f"would change: cs336 regrade {report_dir}"
-            )
+        settings = as_before(checked(asked), report_dir, any_seed=seed is None)
         found = find(folder, but=report_dir)
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
-        runner = runner_for(jobs, cluster)
         with watched(found) as finished:
+            runner = runner_for(jobs, cluster)
             seen = grade_class(found, settings, report_dir, runner, finished)
     show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
@@ -183,6 +176,29 @@ def regrade(
             seen = again.replace_reports(seen, settings, found.left_out, report_dir)
             show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
+
+
+def as_before(asked: "Settings", out: Path, *, any_seed: bool) -> "Settings":
+    """The settings of the class in a folder, if they are those that are asked for.
+
+    Args:
+        asked: what is asked for.
+        out: the folder; where it holds no class, all that is asked for can be had.
+        any_seed: whether no seed was asked for.
+    """
+    from .batch import settings as kept  # noqa: PLC0415
+
+    before = kept.saved_settings(out)
+    if before is None:
+        return asked
+    if any_seed:
+        asked = replace(asked, seed=before.seed)
+    if before != asked:
+        raise click.UsageError(
+            f"{out} holds a class that was graded with another {kept.different(before, asked)}."
+            f" Choose another --report-dir, or see what would change: cs336 regrade {out}"
+        )
+    return before
 
 
 def runner_for(jobs: int, cluster: str | None) -> "Runner":

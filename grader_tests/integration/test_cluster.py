@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 DASK = [sys.executable, "-m", "dask"]
 COMMON = ("--assignment", "assignment", "--seed", "7")
 ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
-MOST_SECONDS = 400
+MOST_SECONDS = 900
 WRONG = RIGHT + "\n\ndef run_count_words(text):\n    return {}\n"
 
 
