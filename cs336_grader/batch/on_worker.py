@@ -3,6 +3,7 @@
 It has the grader and the assignment installed, exactly those of whoever asks, or it refuses.
 """
 
+import contextlib
 import io
 import tarfile
 import tempfile
@@ -66,6 +67,8 @@ class Kept:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        # Never closed at the end: those processes notice when this one is gone.
+        self.exits = contextlib.ExitStack()
         self.settings: Settings | None = None
         self.way: Entrance | None = None
 
@@ -73,10 +76,9 @@ class Kept:
         """Starts processes that judge with these settings."""
         with self.lock:
             if self.settings != settings:
-                if self.way is not None:
-                    self.way.close()
-                # It lives as long as this process, and notices when that ends.
-                self.way = entrance(settings, Path()).__enter__()
+                self.settings = None
+                self.exits.close()
+                self.way = self.exits.enter_context(entrance(settings, Path()))
                 self.settings = settings
             return None if self.way is None else self.way.start
 
