@@ -20,7 +20,10 @@ from grader_tests.classes import RIGHT, STUBS, write_class, zipped
 from grader_tests.commands import ENVIRONMENT, PROGRAM
 
 pytest.importorskip("distributed")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked as on Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="processes are forked as on Linux"),
+]
 DASK = [sys.executable, "-m", "dask"]
 COMMON = ("--assignment", "assignment", "--seed", "7")
 ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
