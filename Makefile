@@ -7,7 +7,7 @@ OUT        ?= ../$(notdir $(CURDIR))-handout
 ARGS       ?=
 
 .DEFAULT_GOAL := help
-.PHONY: test test-grader test-slow grade audit handout snapshots fingerprints tiny-model schema lint types layers help
+.PHONY: test test-grader test-slow grade audit handout snapshots fingerprints train tiny-model schema lint types layers help
 
 test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
 	$(UV) run pytest $(ARGS)
@@ -32,6 +32,12 @@ snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare wi
 
 fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (some files: ARGS="test_loss")
 	$(UV) run python -m cs336_grader.audit.fingerprints . $(ARGS)
+
+train: $(UV) ## Draw stories and learn to tell them, on a CPU in minutes: runs/stories (ARGS="--steps 2000")
+	$(UV) run python -m cs336_basics.stories --out data/stories
+	$(UV) run python -m cs336_basics.tokenize data/stories/train.txt data/stories/valid.txt --out data/stories --vocab-size 1536
+	$(UV) run python -m cs336_basics.train --config examples/stories.json --resume $(ARGS)
+	$(UV) run python -m cs336_basics.generate --checkpoint runs/stories/best.pt
 
 tiny-model: $(UV) ## Train the model again that python -m cs336_basics.generate ships with
 	$(UV) run python -m examples.tiny_model

@@ -133,6 +133,7 @@ def test_nothing_of_the_solution_is_found() -> None:
         ("tests/test_totals.py", "# as in statistics_mistakes", "statistics_mistakes stays"),
         ("tests/rubric.toml", '# "statistics_variants"', "statistics_variants stays"),
         ("README.md", "See docs/answers.md.", "docs stays behind"),
+        ("README.md", "As in `secret.py`.", "secret.py stays behind"),
         (
             "tests/conftest.py",
             "def count(text):\n    counts = {}\n    for word in text.lower().split():\n"
@@ -140,11 +141,12 @@ def test_nothing_of_the_solution_is_found() -> None:
             "statistics_variants.py",
         ),
     ],
-    ids=["solution", "module", "rubric", "document", "variant"],
+    ids=["solution", "module", "rubric", "document", "file", "variant"],
 )
 def test_a_planted_leak_is_found(author: Path, file: str, planted: str, origin: str) -> None:
     """Whatever it is, and wherever."""
     (author / "docs").mkdir()
+    (author / "statistics_basics" / "secret.py").write_text("", encoding="utf-8")
     assignment = load_assignment(author)
     made = build(assignment)
     assert leaks(assignment, made) == []

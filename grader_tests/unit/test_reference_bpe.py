@@ -70,6 +70,8 @@ def test_merges_equal_those_of_the_slow_twin(counts: dict[bytes, int]) -> None:
     expected, _ = slow_merges(counts, 100)
     assert merge_pairs(counts, 100) == expected
     assert merge_pairs(counts, 3) == expected[:3]
+    # More tokens than 16 bits can name.
+    assert merge_pairs(counts, 70_000)[:100] == expected
 
 
 @given(repetitive_word_counts)
@@ -129,6 +131,33 @@ def test_training_on_text(tmp_path: Path, seed: int) -> None:
         word.encode() for text in documents for word in regex.findall(GPT2_PATTERN, text)
     )
     assert train_bpe(path, 317, [END_OF_TEXT])[1] == slow_merges(pretokens, 60)[0]
+
+
+SPECIALS = ["<|a|>", "<|a|><|a|>", "|>", "aa", "é", *(f"<{number}>" for number in range(100))]
+ADVERSARIAL = {
+    "one letter": "a" * 10_000,
+    "overlaps": "".join("ab" * n + " " + "aab" * n + " " + "aba" * n + "\n" for n in range(40)),
+    "ties": " ".join(f"{left}{right}" for left in "abcdefghij" for right in "abcdefghij"),
+    "ties of many bytes": "日本 本日 語日 日語 本語 語本 éè èé 🙂🙃 🙃🙂 " * 3,
+    "blanks": " \n\t  \r\n\u00a0\u3000   x" * 50,
+    "specials": "".join(f"{special}aab{special[:-1]} é" for special in SPECIALS) * 2,
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_training_on_adversarial_text(tmp_path: Path, name: str) -> None:
+    """Repeats, overlaps, ties, many bytes a character, many special tokens that overlap."""
+    text = ADVERSARIAL[name]
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(text.encode())
+    longest_first = sorted(SPECIALS, key=len, reverse=True)
+    pretokens = Counter(
+        word.encode()
+        for part in regex.split("|".join(map(regex.escape, longest_first)), text)
+        for word in regex.findall(GPT2_PATTERN, part)
+    )
+    expected, _ = slow_merges(pretokens, 200)
+    assert train_bpe(path, 256 + len(SPECIALS) + 200, SPECIALS, 1)[1] == expected
 
 
 def test_hash_seed_changes_nothing(tmp_path: Path) -> None:

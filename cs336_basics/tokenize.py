@@ -1,0 +1,98 @@
+"""Turn text into token files to train on: python -m cs336_basics.tokenize TRAIN VALID --out FOLDER.
+
+The vocabulary is learned from the first text, unless the folder has one already. Each text becomes
+a token file: train.npy and valid.npy. What was interrupted is taken up where it was left.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cs336_basics.tokenizer import Tokenizer
+from cs336_basics.train_bpe import train_bpe
+from cs336_basics.training.encoding import Encoding, encode_file
+from cs336_basics.training.extra import extra_training
+from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer
+
+with extra_training():
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Learn a vocabulary, then encode."""
+    parser = argparse.ArgumentParser(
+        prog="python -m cs336_basics.tokenize", description="Turn text into token files."
+    )
+    parser.add_argument("train", type=Path, help="UTF-8 text; <|endoftext|> ends a document")
+    parser.add_argument("valid", type=Path, help="other text of the same kind")
+    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser.add_argument("--vocab-size", type=int, default=2048, help="default: 2048")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="default: as many as CPUs"
+    )
+    options = parser.parse_args(arguments)
+    console = Console()
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        learn_vocabulary(options, console)
+        for name in ("train", "valid"):
+            job = Encoding(
+                text=getattr(options, name),
+                vocabulary=options.out,
+                out=options.out / f"{name}.npy",
+                workers=options.workers,
+            )
+            encode(job, console)
+    except KeyboardInterrupt:
+        console.print("Interrupted; the same command goes on from here.")
+        return 130
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    return 0
+
+
+def learn_vocabulary(options: argparse.Namespace, console: Console) -> None:
+    """Write vocab.json and merges.txt, if they are not there."""
+    vocab_path, merges_path = options.out / "vocab.json", options.out / "merges.txt"
+    if vocab_path.exists() and merges_path.exists():
+        size = len(load_tokenizer(options.out).vocab)
+        console.print(f"{vocab_path} is there already: {size:,} tokens")
+        return
+    with console.status(f"Learning {options.vocab_size:,} tokens from {options.train}"):
+        vocab, merges = train_bpe(
+            options.train, options.vocab_size, [END_OF_TEXT], num_workers=options.workers
+        )
+    Tokenizer(vocab, merges, [END_OF_TEXT]).save(vocab_path, merges_path)
+    console.print(f"{vocab_path}: {len(vocab):,} tokens")
+
+
+def encode(job: Encoding, console: Console) -> None:
+    """Encode one text and show how far it is, how fast and how long it will take."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(job.out.name, total=None)
+        num_tokens = encode_file(
+            job, lambda done, size: progress.update(task, completed=done, total=size)
+        )
+    ratio = job.text.stat().st_size / num_tokens
+    console.print(f"{job.out}: {num_tokens:,} tokens of {ratio:.2f} bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Train a language model: python -m cs336_basics.train --data data/stories --out runs/stories.
+
+Several processes: torchrun --nproc-per-node 2 -m cs336_basics.train ...
+"""
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from cs336_basics.training.extra import extra_training
+
+with extra_training():
+    from rich.console import Console
+
+    from cs336_basics.training.config import TrainConfig, parse
+    from cs336_basics.training.curves import draw_curves
+    from cs336_basics.training.loop import DivergedError, Trainer
+    from cs336_basics.training.processes import Processes, joined
+    from cs336_basics.training.progress import watching
+    from cs336_basics.training.weights_and_biases import logging_to_wandb
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train, and say in one line what went wrong if something does."""
+    try:
+        config = parse(sys.argv[1:] if arguments is None else arguments)
+        with joined(config.device) as processes, signals() as received:
+            return train(config, processes, received)
+    except (OSError, ValueError, DivergedError) as error:
+        sys.stderr.write(f"python -m cs336_basics.train: {error}\n")
+        return 1
+
+
+def train(config: TrainConfig, processes: Processes, received: list[int]) -> int:
+    """Train to the end or to a signal, and draw the curve."""
+    trainer = Trainer(config, processes)
+    console = Console(quiet=not processes.first)
+    if trainer.step:
+        console.print(f"Going on from step {trainer.step} of {config.out}")
+    with (
+        logging_to_wandb(config) as wandb,
+        watching(console, config.steps, trainer.step, wandb) as watcher,
+    ):
+        finished = trainer.train(watcher, lambda: bool(received))
+    if processes.first:
+        draw_curves([config.out], config.out / "loss")
+    if finished:
+        console.print(f"Done: {config.out}/best.pt has validation loss {trainer.run.best_loss:.3f}")
+        return 0
+    console.print(f"Stopped and saved at step {trainer.step}; --resume goes on from there")
+    return 128 + (received[0] if received else signal.SIGTERM)
+
+
+@contextmanager
+def signals() -> Iterator[list[int]]:
+    """Note SIGINT and SIGTERM instead of dying of them; the loop saves after the step."""
+    received: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        received.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What it takes to train a model: stories, token files, the loop, what people look at."""

@@ -1,0 +1,194 @@
+"""What a training run is told: one dataclass, filled from a file and from the command line."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import tyro
+
+from cs336_basics.decoder import DecoderLM
+from cs336_basics.gpt import GPT
+from cs336_basics.model import TransformerLM, swiglu_d_ff
+from cs336_basics.training.files import read_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The model, of either family."""
+
+    family: Literal["transformer", "gpt"] = "transformer"
+    """The modern family or the classic one."""
+    context_length: int = 256
+    d_model: int = 128
+    num_layers: int = 4
+    num_heads: int = 4
+    d_ff: int | None = None
+    """By default 8/3 d_model (transformer) or 4 d_model (gpt)."""
+    rope_theta: float = 10_000.0
+    """Only of the transformer."""
+    dropout: float = 0.0
+    """Only of the gpt, as are the following."""
+    tie_weights: bool = True
+    positions: Literal["learned", "sinusoidal"] = "learned"
+
+    def arguments(self, vocab_size: int) -> dict[str, Any]:
+        """What builds the model, with its family: the content of config.json."""
+        chosen: dict[str, Any] = {
+            "family": self.family,
+            "vocab_size": vocab_size,
+            "context_length": self.context_length,
+            "d_model": self.d_model,
+            "num_layers": self.num_layers,
+            "num_heads": self.num_heads,
+        }
+        if self.family == "transformer":
+            chosen["d_ff"] = swiglu_d_ff(self.d_model) if self.d_ff is None else self.d_ff
+            chosen["rope_theta"] = self.rope_theta
+        else:
+            chosen["d_ff"] = 4 * self.d_model if self.d_ff is None else self.d_ff
+            chosen["dropout"] = self.dropout
+            chosen["tie_weights"] = self.tie_weights
+            chosen["positions"] = self.positions
+        return chosen
+
+    def build(self, vocab_size: int) -> DecoderLM:
+        """The model with fresh weights.
+
+        Raises:
+            ValueError: a part refuses its size.
+        """
+        arguments = self.arguments(vocab_size)
+        family = arguments.pop("family")
+        return TransformerLM(**arguments) if family == "transformer" else GPT(**arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerConfig:
+    """AdamW, its learning rate over time, and clipping."""
+
+    learning_rate: float = 3e-3
+    """The highest one, after the warm-up."""
+    min_learning_rate: float = 3e-4
+    """The one at the end."""
+    warmup_steps: int = 50
+    beta1: float = 0.9
+    beta2: float = 0.95
+    eps: float = 1e-8
+    weight_decay: float = 0.1
+    """Of matrices; gains and biases do not decay."""
+    max_norm: float = 1.0
+    """Of all gradients as one vector; larger ones are clipped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Train a language model on token files."""
+
+    data: Path = Path("data/stories")
+    """Folder that python -m cs336_basics.tokenize wrote."""
+    out: Path = Path("runs/stories")
+    """Folder for checkpoints, metrics and curves."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    steps: int = 1000
+    batch_size: int = 16
+    """Sequences in a step, those of all processes together."""
+    accumulation: int = 1
+    """Parts in which each process goes through its share, to need less memory."""
+    eval_every: int = 100
+    """Steps between evaluations."""
+    eval_sequences: int = 64
+    """Most sequences of validation text in an evaluation."""
+    checkpoint_every: int = 100
+    """Steps between checkpoints."""
+    keep: int = 3
+    """Numbered checkpoints to keep; the best one is kept besides."""
+    prompt: str = ""
+    """What the sample at each evaluation begins with; by default a new text."""
+    sample_tokens: int = 160
+    seed: int = 0
+    device: Literal["cpu", "cuda", "mps"] = "cpu"
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """Of matrix products; weights stay in float32."""
+    compile: bool = False
+    """Let torch.compile make it faster, where it can."""
+    resume: bool = False
+    """Go on from the last checkpoint in out, if there is one."""
+    wandb: str | None = None
+    """Project of Weights & Biases to report to."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense before anything is computed.
+
+        Raises:
+            ValueError: names the value and what it may be.
+        """
+        at_least_one = ("steps", "batch_size", "accumulation", "eval_every", "eval_sequences")
+        for name in (*at_least_one, "checkpoint_every", "keep"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} = {getattr(self, name)} must be at least 1")
+        for name in ("learning_rate", "min_learning_rate", "max_norm"):
+            value = getattr(self.optimizer, name)
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} = {value} must be at least 0 and finite")
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise ValueError("there is no CUDA device here; use --device cpu")
+        if self.device == "mps" and not torch.backends.mps.is_available():
+            raise ValueError("there is no MPS device here; use --device cpu")
+
+
+def parse(arguments: Sequence[str]) -> TrainConfig:
+    """Read the command line; --config FILE comes first and says what the others do not.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: the file has a key that means nothing, or a value makes no sense.
+    """
+    rest = list(arguments)
+    given: list[str] = []
+    if "--config" in rest[:-1]:
+        index = rest.index("--config")
+        path = Path(rest[index + 1])
+        del rest[index : index + 2]
+        given = as_arguments(read_json(path), TrainConfig(), f"{path}: ")
+    description = "Train a language model. --config FILE reads options from a run's run.json first."
+    return tyro.cli(
+        TrainConfig, prog="python -m cs336_basics.train", args=given + rest, description=description
+    )
+
+
+def as_arguments(values: Mapping[str, Any], config: Any, where: str, prefix: str = "") -> list[str]:
+    """The command line that says what a file says, so that both are checked by the same rules.
+
+    Raises:
+        ValueError: a key is not a field.
+    """
+    known = {each.name for each in fields(config)}
+    arguments = []
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if key not in known:
+            raise ValueError(f"{where}no option is called {name!r}; there are {sorted(known)}")
+        inner = getattr(config, key)
+        option = "--" + name.replace("_", "-")
+        if is_dataclass(inner):
+            if not isinstance(value, Mapping):
+                raise ValueError(f"{where}{name} must be an object")
+            arguments += as_arguments(value, inner, where, f"{name}.")
+        elif isinstance(value, bool) and isinstance(inner, bool):
+            stem, _, last = option.rpartition(".")
+            negative = f"{stem}.no-{last}" if stem else "--no-" + option.removeprefix("--")
+            arguments.append(option if value else negative)
+        else:
+            arguments += [option, "None" if value is None else str(value)]
+    return arguments
+
+
+def as_json(config: TrainConfig) -> dict[str, Any]:
+    """The configuration for a file that --config reads."""
+    resolved: dict[str, Any] = json.loads(json.dumps(asdict(config), default=str))
+    return resolved

@@ -1,0 +1,174 @@
+"""Encoding a text file into a token file: in parallel, in bounded memory, in parts that last.
+
+A journal says after each chunk how far the tokens go, so that the next call takes up what was
+interrupted.
+"""
+
+import itertools
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cs336_basics.pretokenization import CHUNK_BYTES, MAX_WORKERS, find_chunk_boundaries
+from cs336_basics.tokenizer import Tokenizer
+from cs336_basics.training.files import naming, read_json, write_json
+from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer, read_facts, write_facts
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What is encoded, with what, to where.
+
+    Attributes:
+        text: a UTF-8 file.
+        vocabulary: the folder of the tokenizer's files.
+        out: the token file.
+        workers: processes; the result is the same for any number.
+        chunk_bytes: how much text a process takes at once.
+    """
+
+    text: Path
+    vocabulary: Path
+    out: Path
+    workers: int = 1
+    chunk_bytes: int = CHUNK_BYTES
+
+    @property
+    def journal(self) -> Path:
+        """What is done so far, while it is not all."""
+        return self.out.with_suffix(".unfinished.json")
+
+    @property
+    def unfinished(self) -> Path:
+        """The tokens so far, without a header."""
+        return self.out.with_suffix(".unfinished")
+
+    def identity(self) -> dict[str, Any]:
+        """What must not have changed for an encoding to be taken up again."""
+        files = (self.text, self.vocabulary / "vocab.json", self.vocabulary / "merges.txt")
+        stats = [file.stat() for file in files]
+        return {
+            "files": [[stat.st_size, stat.st_mtime_ns] for stat in stats],
+            "chunk_bytes": self.chunk_bytes,
+        }
+
+
+def encode_file(job: Encoding, report: Callable[[int, int], None]) -> int:
+    """Encode a text file and return the number of tokens.
+
+    What an interrupted call has done is kept, and the next one goes on from there.
+
+    Args:
+        job: What and where.
+        report: Called with the bytes of text that are encoded and those that there are.
+
+    Raises:
+        OSError: the text or the vocabulary is missing, or the disk is full.
+        ValueError: the text is empty or not UTF-8.
+    """
+    boundaries = find_chunk_boundaries(job.text, [END_OF_TEXT], job.chunk_bytes)
+    if boundaries[-1] == 0:
+        raise ValueError(f"{job.text} is empty")
+    dtype = token_dtype(len(load_tokenizer(job.vocabulary).vocab))
+    chunks_done, tokens_done = progress_so_far(job, dtype)
+    report(boundaries[chunks_done], boundaries[-1])
+    mode = "r+b" if chunks_done else "w+b"
+    with naming(job.unfinished), job.unfinished.open(mode) as file:
+        file.truncate(tokens_done * dtype.itemsize)
+        file.seek(0, os.SEEK_END)
+        chunks = list(itertools.pairwise(boundaries))[chunks_done:]
+        for ids in encode_chunks(job, chunks):
+            file.write(np.array(ids, dtype=dtype).tobytes())
+            file.flush()
+            chunks_done, tokens_done = chunks_done + 1, tokens_done + len(ids)
+            entry = {"identity": job.identity(), "chunks": chunks_done, "tokens": tokens_done}
+            write_json(job.journal, entry)
+            report(boundaries[chunks_done], boundaries[-1])
+    finish(job, dtype, tokens_done)
+    return tokens_done
+
+
+def token_dtype(vocab_size: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest type that has room for every id."""
+    return np.dtype("<u2" if vocab_size <= 2**16 else "<u4")
+
+
+def progress_so_far(job: Encoding, dtype: np.dtype[Any]) -> tuple[int, int]:
+    """How many chunks and tokens an interrupted call has left behind, if it was the same job."""
+    try:
+        entry = read_json(job.journal)
+        chunks, tokens = int(entry["chunks"]), int(entry["tokens"])
+        whole = job.unfinished.stat().st_size >= tokens * dtype.itemsize
+        if whole and entry["identity"] == job.identity():
+            return chunks, tokens
+    except (OSError, ValueError, LookupError):
+        pass  # nothing to go on from
+    return 0, 0
+
+
+def encode_chunks(job: Encoding, chunks: list[tuple[int, int]]) -> Iterator[list[int]]:
+    """The token ids of each chunk, in order."""
+    tasks = [(job.text, start, end) for start, end in chunks]
+    workers = min(job.workers, len(tasks), MAX_WORKERS)
+    if workers <= 1:
+        tokenizer = load_tokenizer(job.vocabulary)
+        yield from (encode_chunk(tokenizer, *task) for task in tasks)
+        return
+    # Spawned, for a fork of a process with threads (torch has some) can hang.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, set_up_worker, (job.vocabulary,)) as executor:
+        try:
+            yield from executor.map(encode_in_worker, tasks)
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+def encode_chunk(tokenizer: Tokenizer, path: Path, start: int, end: int) -> list[int]:
+    """Encode the bytes of a file from start to end.
+
+    Raises:
+        ValueError: they are not UTF-8.
+    """
+    with path.open("rb") as file:
+        file.seek(start)
+        data = file.read(end - start)
+    try:
+        return tokenizer.encode(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 at offset {start + error.start}") from error
+
+
+worker_tokenizer: list[Tokenizer] = []
+
+
+def set_up_worker(vocabulary: Path) -> None:
+    """Read the tokenizer once in each worker."""
+    worker_tokenizer[:] = [load_tokenizer(vocabulary)]
+
+
+def encode_in_worker(task: tuple[Path, int, int]) -> list[int]:
+    """Encode one chunk with the worker's own tokenizer."""
+    return encode_chunk(worker_tokenizer[0], *task)
+
+
+def finish(job: Encoding, dtype: np.dtype[Any], num_tokens: int) -> None:
+    """Give the tokens their header and their name, and say what they were made of."""
+    partial = job.out.with_suffix(".partial")
+    header = {"descr": dtype.str, "fortran_order": False, "shape": (num_tokens,)}
+    # Not through a memory map: that of a file on a full disk ends the process without a word.
+    with naming(partial), job.unfinished.open("rb") as source, partial.open("wb") as target:
+        np.lib.format.write_array_header_1_0(target, header)
+        shutil.copyfileobj(source, target)
+    facts = read_facts(job.text)
+    sizes = {"tokens": num_tokens, "bytes": job.text.stat().st_size, "nats": facts.get("nats")}
+    write_facts(job.out, sizes)
+    partial.replace(job.out)
+    job.unfinished.unlink()
+    job.journal.unlink(missing_ok=True)

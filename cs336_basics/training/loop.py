@@ -1,0 +1,230 @@
+"""The training loop.
+
+What a step draws - its sequences, its dropout - depends on the seed and the number of the step
+alone. So a run that was stopped and resumed draws what it would have drawn, however often it
+evaluated or sampled in between, and any number of processes draws the same sequences.
+"""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from cs336_basics.data import get_batch
+from cs336_basics.decoder import DecoderLM
+from cs336_basics.loss import cross_entropy
+from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
+from cs336_basics.training.config import TrainConfig, as_json
+from cs336_basics.training.evaluation import sample, validation_loss, validation_windows
+from cs336_basics.training.files import read_json, write_json
+from cs336_basics.training.processes import Processes
+from cs336_basics.training.runs import Record, Run, require_same_model
+from cs336_basics.training.tokens import load_tokenizer, nats_per_token, open_tokens
+
+
+class DivergedError(ArithmeticError):
+    """The loss or its gradient is not finite any more."""
+
+
+class Observer(Protocol):
+    """Who is told what happens."""
+
+    def step(self, record: Record) -> None:
+        """Take note of a step."""
+
+    def evaluation(self, record: Record) -> None:
+        """Take note of an evaluation."""
+
+
+def seed_of(*numbers: int) -> int:
+    """A seed for these numbers, unrelated to that of any others."""
+    digest = hashlib.sha256(" ".join(map(str, numbers)).encode()).digest()
+    return int.from_bytes(digest[:7], "big")
+
+
+def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Matrices, which decay, and gains and biases, which do not."""
+    parameters = list(model.parameters())
+    return [
+        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+
+
+class Trainer:
+    """A model, its optimizer and its data, at some step of a run.
+
+    Raises:
+        OSError: a file is missing.
+        ValueError: the data, the configuration and the run's folder do not fit together.
+    """
+
+    def __init__(self, config: TrainConfig, processes: Processes) -> None:
+        self.config = config
+        self.processes = processes
+        self.tokenizer = load_tokenizer(config.data)
+        vocab_size = len(self.tokenizer.vocab)
+        length = config.model.context_length
+        self.tokens = open_tokens(config.data / "train.npy", vocab_size, length)
+        valid = open_tokens(config.data / "valid.npy", vocab_size, length)
+        self.windows = validation_windows(valid, length, config.eval_sequences).to(processes.device)
+        self.floor = nats_per_token(config.data / "valid.npy")
+        if config.batch_size % (processes.count * config.accumulation):
+            raise ValueError(
+                f"batch_size = {config.batch_size} cannot be divided among {processes.count} "
+                f"processes with accumulation = {config.accumulation}"
+            )
+        torch.manual_seed(seed_of(config.seed))
+        self.model: DecoderLM = config.model.build(vocab_size).to(processes.device)
+        self.logits_of: Callable[[Tensor], Tensor] = self.model
+        if config.compile:
+            self.logits_of = torch.compile(self.model)
+        self.optimizer = AdamW(
+            parameter_groups(self.model, config.optimizer.weight_decay),
+            lr=config.optimizer.learning_rate,
+            betas=(config.optimizer.beta1, config.optimizer.beta2),
+            eps=config.optimizer.eps,
+        )
+        self.run = Run(config.out, config.keep)
+        self.step = self.begin(vocab_size)
+        self.started = time.monotonic() - self.run.seconds
+
+    def begin(self, vocab_size: int) -> int:
+        """Resume or begin, and write down what is going to be trained."""
+        model = self.config.model.arguments(vocab_size)
+        step = 0
+        if self.run.checkpoints():
+            if not self.config.resume:
+                raise ValueError(
+                    f"{self.config.out} holds a run already: go on from it with --resume, or "
+                    "choose another folder with --out"
+                )
+            require_same_model(read_json(self.config.out / "config.json"), model)
+            step = self.run.resume(self.model, self.optimizer)
+        if self.processes.first:
+            if step == 0:
+                (self.config.out / "metrics.jsonl").write_bytes(b"")
+            write_json(self.config.out / "run.json", as_json(self.config))
+            write_json(self.config.out / "config.json", model)
+            self.tokenizer.save(self.config.out / "vocab.json", self.config.out / "merges.txt")
+        return step
+
+    def train(self, observer: Observer, stopped: Callable[[], bool]) -> bool:
+        """Take all steps that are left, and return whether it came to the last one.
+
+        Raises:
+            DivergedError: a loss or a gradient is not finite; no step was taken with it.
+            OSError: a checkpoint could not be saved.
+        """
+        while self.step < self.config.steps:
+            record, stop = self.take_step(stopped())
+            last = self.step == self.config.steps
+            if self.processes.first:
+                self.run.record(record)
+                observer.step(record)
+                if last or self.step % self.config.eval_every == 0:
+                    observer.evaluation(self.evaluate())
+                if last or stop or self.step % self.config.checkpoint_every == 0:
+                    self.run.save(self.model, self.optimizer, self.step)
+            if stop:
+                return False
+        return True
+
+    def take_step(self, stop: bool) -> tuple[Record, bool]:
+        """Update the weights once; tell what it was like and whether any process is to stop."""
+        begun = time.monotonic()
+        settings = self.config.optimizer
+        rate = get_lr_cosine_schedule(
+            # The first step counts as one, for with a rate of zero it would be wasted.
+            self.step + 1,
+            settings.learning_rate,
+            settings.min_learning_rate,
+            settings.warmup_steps,
+            self.config.steps,
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad()
+        totals = torch.tensor([self.backward(), float(stop)], device=self.processes.device)
+        loss, stop_sum = self.processes.sum(totals).tolist()
+        self.processes.sum_gradients(self.model)
+        norm = gradient_norm(self.model)
+        if not math.isfinite(loss) or not math.isfinite(norm):
+            raise DivergedError(
+                f"at step {self.step + 1}, with learning rate {rate:.3g}, the loss is {loss} and "
+                f"the norm of its gradient {norm}; {self.run.last_good()}"
+            )
+        clip_gradients(self.model.parameters(), settings.max_norm)
+        self.optimizer.step()
+        self.step += 1
+        now = time.monotonic()
+        num_tokens = self.config.batch_size * self.config.model.context_length
+        return {
+            "step": self.step,
+            "loss": loss,
+            "learning_rate": rate,
+            "gradient_norm": norm,
+            "tokens_per_second": num_tokens / max(now - begun, 1e-9),
+            "seconds": now - self.started,
+        }, stop_sum > 0
+
+    def backward(self) -> float:
+        """Add the gradients of this process's share of the step, and return its part of the loss.
+
+        All processes draw all sequences, so that their number changes nothing.
+        """
+        config, processes = self.config, self.processes
+        torch.manual_seed(seed_of(config.seed, self.step))
+        inputs, targets = get_batch(
+            self.tokens, config.batch_size, config.model.context_length, processes.device
+        )
+        if not processes.first:
+            # Other sequences want other dropout.
+            torch.manual_seed(seed_of(config.seed, self.step, processes.rank))
+        loss_sum = 0.0
+        for part, part_targets in zip(
+            processes.share(inputs, config.accumulation),
+            processes.share(targets, config.accumulation),
+            strict=True,
+        ):
+            with self.precision():
+                logits = self.logits_of(part)
+            loss = cross_entropy(logits.float(), part_targets)
+            loss = loss / (processes.count * config.accumulation)
+            loss.backward()  # type: ignore[no-untyped-call]
+            loss_sum += loss.item()
+        return loss_sum
+
+    def precision(self) -> torch.autocast:
+        """Where matrix products are of the configured type."""
+        enabled = self.config.dtype == "bfloat16"
+        return torch.autocast(self.processes.device.type, torch.bfloat16, enabled=enabled)
+
+    def evaluate(self) -> Record:
+        """Measure the validation loss, sample, and save what is best so far."""
+        with self.precision():
+            loss = validation_loss(self.logits_of, self.windows, self.config.batch_size)
+        text = sample(
+            self.model, self.tokenizer, self.config.prompt, self.config.sample_tokens, self.step
+        )
+        record = {
+            "step": self.step,
+            "valid_loss": loss,
+            "perplexity": math.exp(min(loss, 700.0)),
+            "floor": self.floor,
+            "sample": text,
+            "seconds": time.monotonic() - self.started,
+        }
+        self.run.record(record)
+        self.run.save_if_best(self.model, self.optimizer, self.step, loss)
+        return record
+
+
+def gradient_norm(model: nn.Module) -> float:
+    """The norm of all gradients as one vector."""
+    norms = [torch.linalg.vector_norm(p.grad) for p in model.parameters() if p.grad is not None]
+    return float(torch.linalg.vector_norm(torch.stack(norms)))

@@ -1,0 +1,74 @@
+"""What a person sees of a run while it goes on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from cs336_basics.training.runs import Record
+
+
+class Watcher:
+    """Shows a bar while it moves, and a line and a sample for every evaluation.
+
+    Args:
+        progress: the bar.
+        total: steps of the whole run.
+        done: steps that were there already.
+        wandb: a run of Weights & Biases that is told the same, or None.
+    """
+
+    def __init__(self, progress: Progress, total: int, done: int, wandb: Any) -> None:
+        self.progress = progress
+        self.wandb = wandb
+        self.task = progress.add_task("", total=total, completed=done, numbers="")
+
+    def step(self, record: Record) -> None:
+        """Move the bar."""
+        numbers = (
+            f"loss {record['loss']:.3f}  {record['tokens_per_second']:,.0f} tokens/s  "
+            f"rate {record['learning_rate']:.2e}  gradient {record['gradient_norm']:.2f}"
+        )
+        self.progress.update(self.task, completed=record["step"], numbers=numbers)
+        self.log(record)
+
+    def evaluation(self, record: Record) -> None:
+        """Print the loss on unseen text and what the model writes."""
+        floor = "" if record["floor"] is None else f", floor {record['floor']:.3f}"
+        line = (
+            f"step {record['step']}: validation loss {record['valid_loss']:.3f} "
+            f"(perplexity {record['perplexity']:.2f}{floor}), {record['seconds']:.0f} s"
+        )
+        self.progress.console.print(Text(line, style="bold"), soft_wrap=True)
+        self.progress.console.print(Text(record["sample"], style="dim"), soft_wrap=True)
+        self.log(record)
+
+    def log(self, record: Record) -> None:
+        """Pass a record on."""
+        if self.wandb is not None:
+            self.wandb.log(record, step=record["step"])
+
+
+@contextmanager
+def watching(console: Console, total: int, done: int, wandb: Any = None) -> Iterator[Watcher]:
+    """A bar with loss, tokens a second, learning rate, gradient norm and the time left."""
+    columns = (
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[numbers]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        yield Watcher(progress, total, done, wandb)
