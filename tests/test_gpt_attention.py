@@ -151,8 +151,8 @@ def test_gpt_attention_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws
     """Drops nothing in evaluation, nor in training without dropout."""
     for dropout, training in [(0.5, False), (0.0, True)]:
         weights, x = draw_attention(draw), draw.normal(3, LENGTH, D_MODEL)
-        options: dict[str, Any] = {"dropout": dropout, "training": training}
-        y = without_dropout(partial(attend, adapters, weights, x, **options))
+        call = partial(attend, adapters, weights, x, dropout=dropout, training=training)
+        y = without_dropout(call)
         name = f"dropout={dropout}, in {'training' if training else 'evaluation'}"
         snapshot.assert_close(y, torch_attention(weights, x), name)
 

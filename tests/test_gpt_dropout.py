@@ -176,8 +176,8 @@ def test_gpt_feed_forward_evaluation(adapters: Any, snapshot: Snapshot, draw: Dr
     """Drops nothing in evaluation, nor in training without dropout."""
     for dropout, training in [(0.5, False), (0.0, True)]:
         weights, x = draw_feed_forward(draw), draw.normal(3, 5, 12)
-        options: dict[str, Any] = {"dropout": dropout, "training": training}
-        y = without_dropout(partial(feed_forward, adapters, weights, x, **options))
+        call = partial(feed_forward, adapters, weights, x, dropout=dropout, training=training)
+        y = without_dropout(call)
         name = f"dropout={dropout}, in {'training' if training else 'evaluation'}"
         snapshot.assert_close(y, torch_feed_forward(weights, x), name)
 

@@ -52,7 +52,10 @@ def leaks(assignment: Assignment, handout: Handout) -> list[Leak]:
         file: content.decode() for file, content in handout.files.items() if b"\0" not in content
     }
     behind = list(left_behind(assignment.folder, handout))
-    found = [*named(texts, assignment.folder, behind), *copied(texts, known_code(assignment, handout, behind))]
+    found = [
+        *named(texts, assignment.folder, behind),
+        *copied(texts, known_code(assignment, handout, behind)),
+    ]
     # Of a longer piece of code, its beginning is enough.
     first = {(leak.file, leak.origin): leak for leak in reversed(found)}
     return [first[place] for place in sorted(first)]

@@ -23,7 +23,8 @@ UV_RUN = re.compile(r"(?:^|[;&] *)\S*\buv (run [^;&\n]+)", re.MULTILINE)
 TREE_LINE = re.compile(r"^( *)(\S+)(?: {2,}(\S.*))?$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 # What is the reader's, and what a command makes beside the repository.
-ELSEWHERE = ("path/to/", "../")
+# The last two are where runs write.
+ELSEWHERE = ("path/to/", "../", "data/", "runs/")
 
 
 def commands() -> list[str]:
