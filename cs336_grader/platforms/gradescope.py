@@ -44,7 +44,6 @@ class Terms(BaseModel):
 class Metadata(BaseModel):
     """What the platform says of a submission."""
 
-    id: int
     created_at: AwareDatetime
     assignment: Terms = Terms()
 
@@ -59,7 +58,7 @@ class Metadata(BaseModel):
 
 
 def spell(later: datetime, earlier: datetime) -> str:
-    """The time between two moments, to the minute: "2 days, 1:05:00"."""
+    """The time between two moments, to the minute: "2 days, 1:05 hours"."""
     minutes = max(1, round((later - earlier) / timedelta(minutes=1)))
     return str(timedelta(minutes=minutes)).removesuffix(":00") + " hours"
 
