@@ -1,4 +1,4 @@
-"""Fixtures and options of the suite.
+"""The fixtures of the suite, and what is said at the end of a run.
 
 A check reaches student code through ``adapters`` alone. Here that is the module
 ``tests/adapters.py`` in this process; a grader puts a proxy to another process in its place by
