@@ -13,7 +13,7 @@ from .records import Graded, Status
 
 BINS = 10
 MEBIBYTE = 2**20
-# Of each list, the page shows so many from the start.
+# Of each list of names, the page shows so many.
 MOST = 10
 
 

@@ -10,6 +10,8 @@ from . import overview
 from .records import GRADEBOOK, Status
 
 STYLE = html_report.STYLE + html_page.stylesheet(__package__, "class.css")
+# Of each list, this many rows are shown from the start.
+FIRST = 5
 # Of the distribution: the width and height of the picture, and where its ground is.
 BIN_WIDTH, HEIGHT, GROUND = 60, 150, 128
 
@@ -27,6 +29,7 @@ def render(seen: overview.Overview, left_out: Sequence[str]) -> str:
         statuses=Status,
         link=link,
         bar=bar,
+        first=FIRST,
         most=overview.MOST,
         megabytes=overview.megabytes,
         bin_width=BIN_WIDTH,
