@@ -1,4 +1,4 @@
-"""The command line: ``cs336 grade`` and ``cs336 doctor``; other commands have modules of their own."""
+"""The command line: ``cs336 grade`` and ``cs336 doctor``; others have modules of their own."""
 
 import contextlib
 import difflib
