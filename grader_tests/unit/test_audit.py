@@ -245,9 +245,9 @@ def test_the_file_fits_its_schema(assignment: Assignment) -> None:
 def test_the_long_jobs_come_first() -> None:
     """What has most to try begins first, so that no process is left with it at the end."""
     jobs = workers.planned(["one"], LISTING)
-    assert [job.mistakes for job in jobs] == [True] * 2 + [False] * 8
-    assert [job.seed for job in jobs] == list(range(10))
-    assert [job.drawn_only for job in jobs] == [False] + [True] * 9
+    assert [job.mistakes for job in jobs] == [True] * 2 + [False] * 3
+    assert [job.seed for job in jobs] == list(range(5))
+    assert [job.drawn_only for job in jobs] == [False] + [True] * 4
 
 
 def test_the_page_stands_alone(assignment: Assignment) -> None:
