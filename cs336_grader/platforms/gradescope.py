@@ -100,8 +100,9 @@ def main(*, folder: Path, minutes: float, tracks: tuple[str, ...]) -> None:
     except KeyboardInterrupt:
         known = "The time was up. What was known by then is in the results."
         raise click.ClickException(known) from None
-    repeat = f"cs336 grade path/to/submission --seed {request.seed}"
-    printing.show(report, repeat=repeat, saved=(), look_closer="")
+    repeat = ["cs336 grade path/to/submission", f"--seed {request.seed}"]
+    repeat += [f"--track {track}" for track in tracks]
+    printing.show(report, repeat=" ".join(repeat), saved=(), look_closer="")
     warn_of_points(report, metadata)
 
 
