@@ -2,12 +2,15 @@
 
 import gc
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from correct_variants import VARIANTS, Variant
 from correct_variants import adapters_with as adapters_of
@@ -96,6 +99,16 @@ def test_a_mistake_that_draws_is_named() -> None:
     wrong = partial(adapters_with, BY_ID["dropout/kept_with_p"])
     outcomes = {outcome.check: outcome.mistakes for outcome in judged(wrong, "dropout", seed=7)}
     assert outcomes["test_dropout"] == ("dropout/kept_with_p",)
+
+
+def test_what_adapters_draw_starts_as_in_a_worker() -> None:
+    """Torch's global generator starts from the check's name in every process."""
+    check = ASSIGNMENT.checks["test_dropout_gradient"]
+    seen: list[list[float]] = []
+    drawing = SimpleNamespace(run_dropout=lambda *_: seen.append(torch.rand(3).tolist()))
+    Judge(suite_of([check]), LocalAdapters(lambda: drawing), RecordedValues()).judge()
+    generator = torch.Generator().manual_seed(zlib.crc32(check.name.encode()))
+    assert seen[0] == torch.rand(3, generator=generator).tolist()
 
 
 def test_a_wrong_part_explains_what_is_built_on_it() -> None:
