@@ -82,6 +82,14 @@ def test_a_folder_may_stand_after_its_option() -> None:
     assert "1 failed" in result.stdout, result.stdout + result.stderr
 
 
+def test_a_folder_with_settings_and_a_suite_of_its_own(submission: Path) -> None:
+    """As one that was handed out: neither is taken for those of the run, behind an equals sign."""
+    (submission / "pyproject.toml").write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
+    (submission / "tests" / "conftest.py").write_text("assert False\n", encoding="utf-8")
+    result = suite(ROOT, f"--adapters-from={submission}", *SOFTMAX)
+    assert "FAILED tests/test_model_attention.py::test_softmax" in result.stdout, result.stderr
+
+
 def test_at_another_seed_what_is_not_saved_is_skipped_aloud(copy: Path) -> None:
     """Without another folder there is nothing to compare with: the reason is told."""
     result = suite(copy, "tests/test_model.py", "--seed=5")

@@ -78,5 +78,5 @@ def test_commands_to_type_begin_as_this_one_did(
     request = Request(Path(), Path(), 7, (), Path("report"))
     repeat = cli.repeat_command(request, named_assignment=None)
     assert repeat == f"{called} run cs336 grade . --seed 7"
-    look_closer = f"{called} run pytest --adapters-from . --seed 7 CHECK"
+    look_closer = f"{called} run pytest --adapters-from=. --seed=7 CHECK"
     assert cli.look_closer_command(request) == look_closer

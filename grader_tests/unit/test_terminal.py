@@ -19,7 +19,7 @@ SURROUNDINGS = terminal.Surroundings(
     ascii_only=False,
     repeat="cs336 grade half_right --seed 7",
     saved=("report/report.json",),
-    look_closer="uv run pytest --adapters-from half_right --seed 7 CHECK",
+    look_closer="uv run pytest --adapters-from=half_right --seed=7 CHECK",
 )
 
 
