@@ -42,6 +42,10 @@ END_SECONDS = 10
 ENDED = "the process that the others are forked from has ended"
 
 
+class GoneError(OSError):
+    """Nothing more can be judged: it is no submission's fault, and none is to be marked for it."""
+
+
 def main(workers: int, judges: int) -> None:
     """Be both sides: this process stays the one that knows nothing.
 
@@ -160,14 +164,14 @@ class Entrance:
         """As ``trusted.start``.
 
         Raises:
-            CouldNotJudgeError: the processes that are asked are gone.
+            GoneError: the processes that are asked are gone.
         """
         said, (worker,) = asked(self.workers, b"w", [])
         (stdin, ours_in), (ours_out, stdout) = os.pipe(), os.pipe()
         given = [stdin, stdout, complaints.fileno(), worker]
         try:
             (pid,) = PID.unpack(asked(self.judges, said, given)[0])
-        except CouldNotJudgeError:
+        except GoneError:
             os.close(ours_in)
             os.close(ours_out)
             raise
@@ -193,9 +197,9 @@ def asked(entrance: socket.socket, message: bytes, given: list[int]) -> tuple[by
                 socket.send_fds(entrance, [message], [*given, theirs.fileno()])
             answer, descriptors, _, _ = socket.recv_fds(ours, PID.size, 1)
         except OSError as error:
-            raise CouldNotJudgeError(ENDED) from error
+            raise GoneError(ENDED) from error
     if len(answer) != PID.size:
-        raise CouldNotJudgeError(ENDED)
+        raise GoneError(ENDED)
     return answer, descriptors
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cs336_grader import pipeline
 from cs336_grader.ledger import Ledger
+from cs336_grader.preforked import GoneError
 from cs336_grader.records import Report, Usage, Verdict, WrongRequestError
 from cs336_grader.reports import summary
 from cs336_grader.reports.formats import FORMATS, Destination, publish
@@ -45,10 +46,13 @@ def grade(submission: Submission, settings: Settings, out: Path, start: Start | 
     """Grade a submission into its folder; where that goes wrong, say that it could not be judged.
 
     Raises:
+        GoneError: nothing more can be judged here.
         OSError: this cannot be written.
     """
     try:
         return tried(submission, settings, out, start)
+    except GoneError:
+        raise
     except Exception as error:
         fault = f"A fault of this program: {type(error).__name__}: {error}"
         return set_aside(submission, settings, out, 1, fault)

@@ -152,7 +152,7 @@ def serve(connection: Connection, job: Job) -> None:
             try:
                 grading.grade(Submission(name, Path(path)), job.settings, job.out, start)
             except OSError as error:
-                fault = plain_line(f"a file cannot be read or written: {error}", MAX_FAULT)
+                fault = plain_line(str(error), MAX_FAULT)
             connection.send_bytes(json.dumps(fault).encode())
     except (EOFError, KeyboardInterrupt, OSError):
         return

@@ -132,8 +132,12 @@ def test_killed_twice_and_resumed(place: Place) -> None:
 
 
 def verdicts(report: dict[str, Any]) -> dict[str, Any]:
-    """All of a report that says what was found, but not how long it took."""
-    checks = [{**check, "duration_seconds": 0} for check in report["checks"]]
+    """All of a report that was decided; how long it took and how a limit was met is another time's.
+
+    On a busy machine, the time limit may come before the end of a process is noticed.
+    """
+    decided = ("id", "verdict", "mistakes")
+    checks = [{name: check[name] for name in decided} for check in report["checks"]]
     kept = ("score", "max_score", "problems", "findings", "seed", "isolation", "notes")
     return {**{name: report[name] for name in kept}, "checks": checks}
 
@@ -148,11 +152,5 @@ def test_every_verdict_is_the_same_as_alone(place: Place) -> None:
         alone = json.loads((place.root / "alone" / "report.json").read_text(encoding="utf-8"))
         batch = json.loads(record.with_name("report.json").read_text(encoding="utf-8"))
         if verdicts(alone) != verdicts(batch):
-            different[file] = [
-                (one, other)
-                for one, other in zip(
-                    verdicts(alone)["checks"], verdicts(batch)["checks"], strict=True
-                )
-                if one != other
-            ]
+            different[file] = (verdicts(alone), verdicts(batch))
     assert not different
