@@ -185,11 +185,14 @@ def choose(
     generator: torch.Generator | None,
 ) -> Int[Tensor, "batch 1"]:
     """The likeliest token at temperature 0, else one that is drawn."""
-    probabilities = next_token_probabilities(logits, config.temperature, config.top_k, config.top_p)
+    # On the CPU, which has float64, and where the same seed draws the same whatever device the
+    # model is on.
+    probabilities = next_token_probabilities(
+        logits.cpu(), config.temperature, config.top_k, config.top_p
+    )
     if config.temperature == 0:
         return probabilities.argmax(dim=-1, keepdim=True)
-    # On the CPU, where the same seed draws the same whatever device the model is on.
-    return torch.multinomial(probabilities.cpu(), 1, generator=generator)
+    return torch.multinomial(probabilities, 1, generator=generator)
 
 
 def predictor(model: LanguageModel, config: GenerationConfig) -> Callable[[Tensor], Tensor]:

@@ -51,7 +51,7 @@ class LayerNorm(nn.Module):
 
 
 def gelu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """X · Φ(x), Φ the distribution function of the normal distribution (arXiv:1606.08415)."""
+    """GELU(x) = x · Φ(x), Φ the normal distribution function (arXiv:1606.08415)."""
     return x * 0.5 * (1 + torch.erf(x / math.sqrt(2)))
 
 

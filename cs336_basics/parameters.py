@@ -2,6 +2,9 @@
 
 Published sizes can be counted on any machine: build the model on torch's meta device, where a
 tensor has a shape and no numbers.
+
+Source: Scaling Laws for Neural Language Models (Kaplan et al., arXiv:2001.08361), table 1, for what
+each part of a Transformer takes.
 """
 
 import re

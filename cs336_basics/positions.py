@@ -81,8 +81,8 @@ def sinusoidal_positions(length: int, d_model: int) -> Float[Tensor, "length d_m
 
 
 def rows_from(
-    table: Float[Tensor, "context_length d_model"], start: int, T: int
-) -> Float[Tensor, "T d_model"]:
+    table: Float[Tensor, "positions features"], start: int, T: int
+) -> Float[Tensor, "T features"]:
     """Rows start … start + T - 1 of a table of positions.
 
     Raises:
@@ -146,9 +146,7 @@ class RotaryPositionalEmbedding(nn.Module):
         """
         T = x.shape[-2]
         if token_positions is None:
-            if self.max_seq_len < T:
-                raise ValueError(f"{T} positions, but the RoPE table ends at {self.max_seq_len}")
-            cos, sin = self.cos[:T], self.sin[:T]
+            cos, sin = rows_from(self.cos, 0, T), rows_from(self.sin, 0, T)
         else:
             positions = self.align(token_positions, x)
             cos, sin = self.cos[positions], self.sin[positions]

@@ -2,9 +2,6 @@
 
 Source: Neural Machine Translation of Rare Words with Subword Units (Sennrich et al.,
 arXiv:1508.07909), on bytes as in GPT-2 (Radford et al., 2019).
-
-What one merge changes is little, so pairs are not counted anew for each: pair_index.py tells which
-is next and where it stands.
 """
 
 import os

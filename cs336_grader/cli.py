@@ -1,4 +1,4 @@
-"""The command line: ``cs336 grade``, ``cs336 audit`` and ``cs336 doctor``."""
+"""The command line: ``cs336 grade`` and ``cs336 doctor``; other commands have modules of their own."""
 
 import contextlib
 import difflib
@@ -17,16 +17,19 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from . import audit_command, handout_command, package_command, pipeline
+from . import audit_command, batch_command, handout_command, package_command, pipeline
 from .commands import (
     BELOW_THE_BAR,
     COULD_NOT_JUDGE,
     GRADED,
     INTERRUPTED,
+    ISOLATION_LEVELS,
+    MAX_SEED,
     USAGE,
     UnjudgedError,
     default_assignment,
     unknown_name,
+    worker_python_option,
 )
 from .judging.choice import UnknownNameError
 from .ledger import ran_nothing
@@ -38,8 +41,6 @@ from .reports.plain_text import plain_line
 from .request import Request
 from .rubric import RUBRIC, RubricError
 
-MAX_SEED = 2**63 - 1
-ISOLATION_LEVELS = ("auto", "strict", "none")
 MAX_ERROR = 1_000
 
 EPILOG = f"""\b
@@ -58,15 +59,6 @@ def version() -> str:
         return metadata.version("cs336")
     except metadata.PackageNotFoundError:
         return "0 (not installed)"
-
-
-worker_python_option = click.option(
-    "--worker-python",
-    metavar="PATH",
-    type=click.Path(exists=True, dir_okay=False),
-    callback=lambda _context, _option, path: str(Path(path).absolute()) if path else "",
-    help="The Python that runs the submission, with the packages that it needs. Default: this one.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -379,6 +371,8 @@ def exit_code(report: Report, fail_under: float | None) -> int:
 
 
 main.add_command(audit_command.audit)
+main.add_command(batch_command.batch)
+main.add_command(batch_command.regrade)
 main.add_command(handout_command.handout)
 main.add_command(package_command.package)
 

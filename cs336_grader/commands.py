@@ -8,7 +8,17 @@ import click
 
 from .rubric import RUBRIC
 
+MAX_SEED = 2**63 - 1
+ISOLATION_LEVELS = ("auto", "strict", "none")
 GRADED, BELOW_THE_BAR, USAGE, COULD_NOT_JUDGE, INTERRUPTED = 0, 1, 2, 3, 130
+
+worker_python_option = click.option(
+    "--worker-python",
+    metavar="PATH",
+    type=click.Path(exists=True, dir_okay=False),
+    callback=lambda _context, _option, path: str(Path(path).absolute()) if path else "",
+    help="The Python that runs the submission, with the packages that it needs. Default: this one.",
+)
 
 
 class UnjudgedError(click.ClickException):

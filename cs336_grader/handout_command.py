@@ -17,7 +17,9 @@ from .commands import (
     USAGE,
     UnjudgedError,
     default_assignment,
+    unknown_name,
 )
+from .judging.choice import UnknownNameError
 from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
@@ -83,6 +85,8 @@ def handout(
             click.echo(f"Begin as a student does: cd {shlex.quote(str(out))} && uv run pytest")
     except click.ClickException:
         raise
+    except UnknownNameError as error:
+        raise unknown_name(error.kind, error.name, error.known) from error
     except making.ManifestError as error:
         raise click.UsageError(f"{error}.") from error
     except (RubricError, making.ProofError, OSError, SyntaxError) as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .commands import UnjudgedError, default_assignment, unknown_name
+from .judging.choice import UnknownNameError, known_names
 from .rubric import RubricError, load_assignment
 
 MEBIBYTE = 2**20
@@ -50,11 +51,11 @@ def gradescope(
 
     try:
         known = load_assignment(assignment or default_assignment(Path(os.devnull)))
-        for track in tracks:
-            if track not in known.rubric.tracks:
-                raise unknown_name("track", track, tuple(known.rubric.tracks))
+        known_names("track", tracks, tuple(known.rubric.tracks))
         files = archive.gradescope(known, minutes, tracks)
         archive.write(files, out)
+    except UnknownNameError as error:
+        raise unknown_name(error.kind, error.name, error.known) from error
     except metadata.PackageNotFoundError as error:
         raise UnjudgedError(f"Nothing was packed: {error.name} is not installed here.") from error
     except (RubricError, OSError) as error:

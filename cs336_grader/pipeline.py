@@ -12,17 +12,20 @@ from .judging import choice
 from .ledger import Ledger
 from .records import (
     CouldNotJudgeError,
+    LostJudgeError,
     Measurement,
     Outcome,
     Progress,
     Report,
     Sighting,
+    Staged,
+    Usage,
     WrongRequestError,
 )
 from .reports.formats import publish
 from .request import Request
 from .rubric import Assignment, Limits, load_assignment
-from .trusted import Conditions, closed_here, outcomes
+from .trusted import Conditions, Start, closed_here, outcomes
 
 # Made anew after each of two hundred checks, the report would take a second of the run.
 PUBLISHED_EVERY_SECONDS = 0.5
@@ -34,21 +37,30 @@ BROKEN_OFF = "The run was broken off before this check."
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """How many checks there are to judge."""
+    """What was taken of the submission, and how many checks there are to judge."""
 
+    staged: Staged
     checks: int
 
 
-Event = Planned | Progress | Outcome
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The process that judges has ended before its time."""
+
+    reason: str
+
+
+Event = Planned | Progress | Outcome | Usage | Lost
 Watch = Callable[[Event], None]
 
 
-def grade(request: Request, watch: Watch) -> Report:
+def grade(request: Request, watch: Watch, start: Start | None = None) -> Report:
     """Grade a submission; what is known meanwhile lies in the report folder.
 
     Args:
         request: what to grade.
         watch: is told how many checks there are, and of each as it begins and ends.
+        start: starts the process that judges, as in ``Conditions``.
 
     Raises:
         RubricError: the assignment cannot be used.
@@ -63,7 +75,7 @@ def grade(request: Request, watch: Watch) -> Report:
     published = time.monotonic()
     absent = BROKEN_OFF
     try:
-        with contextlib.closing(events(ledger)) as stream:
+        with contextlib.closing(events(ledger, start)) as stream:
             for event in stream:
                 ledger.note(event)
                 due = time.monotonic() - published > PUBLISHED_EVERY_SECONDS
@@ -75,6 +87,9 @@ def grade(request: Request, watch: Watch) -> Report:
         absent = NOT_REPORTED
     except NothingToGradeError as fault:
         ledger.fail_everything(f"Nothing could be run. {fault}")
+    except LostJudgeError as reason:
+        absent = str(reason)
+        watch(Lost(absent))
     except CouldNotJudgeError as reason:
         absent = str(reason)
     except WrongRequestError as reason:
@@ -98,7 +113,9 @@ def assignment_asked_for(request: Request) -> Assignment:
     )
 
 
-def events(ledger: Ledger) -> Generator[Event | Measurement | Sighting, None, None]:
+def events(
+    ledger: Ledger, start: Start | None
+) -> Generator[Event | Measurement | Sighting, None, None]:
     """Stage the submission, then judge it."""
     request, assignment = ledger.request, ledger.assignment
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
@@ -114,8 +131,8 @@ def events(ledger: Ledger) -> Generator[Event | Measurement | Sighting, None, No
             python=request.worker_python,
         )
         ledger.admit(staged)
-        yield Planned(len(ledger.checks))
-        conditions = Conditions(Path(run), request.isolation, request.worker_python)
+        yield Planned(staged, len(ledger.checks))
+        conditions = Conditions(Path(run), request.isolation, request.worker_python, start)
         yield from outcomes(
             staged, ledger.assignment, conditions, seed=request.seed, checks=ledger.checks
         )

@@ -30,6 +30,10 @@ class CouldNotJudgeError(Exception):
     """Nothing can be said about the submission, and that is not known to be its fault."""
 
 
+class LostJudgeError(CouldNotJudgeError):
+    """The process that judges ended before it had said all."""
+
+
 class WrongRequestError(Exception):
     """What was asked for is not there: who asked has to ask for something else."""
 
@@ -227,6 +231,19 @@ class Measurement:
     isolation: Isolation
     missing: dict[str, str]
     mend: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the run of a submission took, as far as the system counts it.
+
+    Attributes:
+        cpu_seconds: of all its processes.
+        memory_bytes: the most that one of them held.
+    """
+
+    cpu_seconds: float
+    memory_bytes: int
 
 
 class Consequence(StrEnum):

@@ -1,8 +1,8 @@
-"""The process that knows the answers, seen from outside and from inside.
+"""The process that knows the answers, seen from outside.
 
-Outside, ``outcomes`` starts it and passes on what it says. Inside, ``main`` first becomes ready to
-run the submission, and only then is told, and learns, what no worker may find in its memory: the
-suite, the seed and the reference.
+``outcomes`` starts it and passes on what it says. Inside, ``trusted_process`` first becomes ready
+to run the submission, and only then is told, and learns, what no worker may find in its memory:
+the suite, the seed and the reference.
 
     outside                                inside
     ── what to import, limits ──────────▶  import torch, fork the warm worker
@@ -14,28 +14,30 @@ suite, the seed and the reference.
 import contextlib
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from . import trusted_process
 from .records import (
     Barrier,
     CouldNotJudgeError,
     Isolation,
+    LostJudgeError,
     Measurement,
     Outcome,
     Picture,
     Progress,
     Sighting,
     Staged,
+    Usage,
     Verdict,
 )
+from .trusted_process import write_line
 
 if TYPE_CHECKING:
     # At run time it would bring what the process that judges has no use for.
@@ -54,8 +56,31 @@ FIXED_ENVIRONMENT = {
     "WANDB_MODE": "disabled",
 }
 
-# What a worker is told of a submission that it is to import.
-TO_LOAD = ("root", "search_paths", "module", "package", "rules")
+
+class JudgingProcess(Protocol):
+    """The process that judges, as it is seen from outside."""
+
+    @property
+    def stdin(self) -> IO[str] | None:
+        """What it is told."""
+
+    @property
+    def stdout(self) -> IO[str] | None:
+        """What it says."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it."""
+
+    def wait(self, timeout: float | None = None) -> object:
+        """Wait until it has ended."""
+
+
+# Starts it; the file takes what it complains about.
+Start = Callable[[IO[str]], JudgingProcess]
+Event = Measurement | Progress | Sighting | Outcome | Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +91,13 @@ class Conditions:
         folder: for all files of this run, and for none that outlives it.
         isolation: "auto", "strict" or "none".
         python: the interpreter of the workers; this one if empty.
+        start: starts the process that judges; as a new program if None.
     """
 
     folder: Path
     isolation: str
     python: str = ""
+    start: Start | None = None
 
 
 def outcomes(
@@ -80,7 +107,7 @@ def outcomes(
     *,
     seed: int,
     checks: tuple[str, ...],
-) -> Iterator[Measurement | Progress | Sighting | Outcome]:
+) -> Iterator[Event]:
     """Run checks on a staged submission in a process of their own.
 
     Raises:
@@ -104,7 +131,7 @@ def outcomes(
         "checks": {name: assignment.checks[name].file for name in checks},
         "scope": scope(assignment),
     }
-    yield from said(before, after)
+    yield from said(conditions.start or start, before, after)
 
 
 def scope(assignment: "Assignment") -> dict[str, Any] | None:
@@ -133,7 +160,7 @@ def closed_here(staged: Path, limits: "Limits", conditions: Conditions) -> Measu
         "root": str(staged),
         "hidden": [],
     }
-    with contextlib.closing(said(before, None)) as events:
+    with contextlib.closing(said(start, before, None)) as events:
         for event in events:
             if isinstance(event, Measurement):
                 return event
@@ -141,16 +168,20 @@ def closed_here(staged: Path, limits: "Limits", conditions: Conditions) -> Measu
 
 
 def said(
-    before: dict[str, Any], after: dict[str, Any] | None
-) -> Generator[Measurement | Progress | Sighting | Outcome, None, None]:
+    begin: Start, before: dict[str, Any], after: dict[str, Any] | None
+) -> Generator[Event, None, None]:
     """Start the process and pass on what it says.
 
     Args:
+        begin: starts it.
         before: what it is told at first.
         after: what it is told when it is ready; if nothing, it ends then.
+
+    Raises:
+        LostJudgeError: it ended early.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
-        process = start(complaints)
+        process = begin(complaints)
         try:
             # It may end at any moment, in the middle of a line too.
             with contextlib.suppress(BrokenPipeError, json.JSONDecodeError):
@@ -160,12 +191,12 @@ def said(
             end(process)
         complaints.seek(0)
         last = (complaints.read().strip().splitlines() or ["it said nothing"])[-1]
-        raise CouldNotJudgeError(f"the process that judges ended early: {last}")
+        raise LostJudgeError(f"the process that judges ended early: {last}")
 
 
 def talk(
-    process: subprocess.Popen[str], before: dict[str, Any], after: dict[str, Any] | None
-) -> Iterator[Measurement | Progress | Sighting | Outcome]:
+    process: JudgingProcess, before: dict[str, Any], after: dict[str, Any] | None
+) -> Iterator[Event]:
     """Tell the process what to do and pass on what it says.
 
     Raises:
@@ -192,6 +223,8 @@ def talk(
             yield Sighting(event["check"], *event["place"])
         elif event["event"] == "outcome":
             yield outcome_from(event)
+        elif event["event"] == "usage":
+            yield Usage(event["cpu_seconds"], event["memory_bytes"])
         elif event["event"] == "done":
             return
         else:
@@ -200,19 +233,24 @@ def talk(
 
 def start(complaints: IO[str]) -> subprocess.Popen[str]:
     """Start the process with a clean environment and no memory of this one."""
-    kept = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     return subprocess.Popen(
-        [sys.executable, "-s", "-P", "-m", __name__],
+        [sys.executable, "-s", "-P", "-m", trusted_process.__name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=complaints,
-        env=kept | FIXED_ENVIRONMENT,
+        env=environment(),
         encoding="utf-8",
         text=True,
     )
 
 
-def end(process: subprocess.Popen[str]) -> None:
+def environment() -> dict[str, str]:
+    """What it gets of this process's environment, and what else."""
+    kept = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+    return kept | FIXED_ENVIRONMENT
+
+
+def end(process: JudgingProcess) -> None:
     """End the process, which ends its workers first if it still can."""
     process.terminate()
     try:
@@ -223,12 +261,6 @@ def end(process: subprocess.Popen[str]) -> None:
     for pipe in (process.stdin, process.stdout):
         with contextlib.suppress(BrokenPipeError):
             pipe.close()  # type: ignore[union-attr]  # both were asked to be pipes
-
-
-def write_line(stream: IO[str], message: dict[str, Any]) -> None:
-    """Write a message as one line of JSON."""
-    stream.write(json.dumps(message) + "\n")
-    stream.flush()
 
 
 def outcome_from(event: dict[str, Any]) -> Outcome:
@@ -242,122 +274,3 @@ def outcome_from(event: dict[str, Any]) -> Outcome:
         None if picture is None else Picture.drawn(picture),
         tuple(event["mistakes"]),
     )
-
-
-def main() -> None:
-    """Be the process that judges: read two messages, write events."""
-    # Ctrl-C reaches this process as well as the one outside, which then says when to stop.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, stop)
-    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def tell(event: str, **content: object) -> None:
-        write_line(events, {"event": event, **content})
-
-    before = json.loads(sys.stdin.readline())
-    run = Path(before["run"])
-    files, scratch = run / "files", run / "scratch"
-    for folder in (files, scratch):
-        folder.mkdir()
-    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(files)
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(files / "compiled")
-    outside = os.getppid()
-    with contextlib.suppress(KeyboardInterrupt):
-        judge(before, files, scratch, tell)
-    if os.getppid() != outside:
-        # Who made the folder is gone and will not remove it.
-        shutil.rmtree(run, ignore_errors=True)
-
-
-def stop(*_: object) -> None:
-    """Give up what is being done, once. It is not SystemExit, which pytest takes for a result."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-def judge(before: dict[str, Any], files: Path, scratch: Path, tell: Callable[..., None]) -> None:
-    """Fork the warm worker, learn the rest, and run the suite on the submission."""
-    # Imported here because ``outcomes`` has no use for torch.
-    from . import running  # noqa: PLC0415
-
-    running.die_with_parent(signal.SIGTERM)
-    running.warm_up()
-    limits = running.Limits(**before["limits"])
-    setting = running.Setting(
-        Path(before["root"]),
-        scratch,
-        limits,
-        hidden=(__package__, *before["hidden"]),
-        isolated=before["isolation"] != "none",
-    )
-    try:
-        if before["python"]:
-            first = running.start_warm_worker(setting, before["python"])
-        else:
-            first = running.fork_warm_worker(setting)
-        with contextlib.closing(first) as warm:
-            found = running.measure(warm, limits.memory_megabytes)
-            tell("isolation", **asdict(found.isolation()), missing=found.missing, mend=found.mend())
-            if before["isolation"] == "strict" and (reason := found.not_strict()):
-                tell("fault", reason=reason)
-                return
-            tell("ready")
-            running.stand_in_for_compiler()
-            after = json.loads(sys.stdin.readline())
-            load = {name: before[name] for name in TO_LOAD}
-            submission = running.RunningSubmission(warm, load, limits, shared=(files,))
-            with contextlib.closing(submission):
-                judge_submission(submission, after, tell)
-    except running.CouldNotRunError as error:
-        tell("fault", reason=str(error))
-        return
-    tell("done")
-
-
-def judge_submission(submission: Any, after: dict[str, Any], tell: Callable[..., None]) -> None:
-    """Run the suite on the submission."""
-    # Imported here, after the fork, so that no worker holds any of it.
-    from .judging.diagnosis import Scope  # noqa: PLC0415
-    from .judging.expected import RecordedValues  # noqa: PLC0415
-    from .judging.judge import Judge  # noqa: PLC0415
-    from .judging.suite import Suite, SuiteError  # noqa: PLC0415
-
-    scope = None if after["scope"] is None else Scope(**after["scope"])
-    suite = Suite(Path(after["folder"]), after["seed"], after["checks"])
-    try:
-        Judge(
-            suite,
-            SubmissionSource(submission, tell),
-            RecordedValues(),
-            scope=scope,
-            started=lambda check: tell("progress", check=check),
-            finished=lambda outcome: tell("outcome", **asdict(outcome)),
-        ).judge()
-    except SuiteError as error:
-        tell("fault", reason=str(error))
-
-
-class SubmissionSource:
-    """Gives each case of a check the submission's adapters, in a worker of its own."""
-
-    def __init__(self, submission: Any, tell: Callable[..., None]) -> None:
-        self.submission = submission
-        self.tell = tell
-
-    def adapters_for(self, request: Any) -> Any:
-        """The adapters, until the case is over."""
-        worker = contextlib.ExitStack()
-        check = getattr(request.node, "originalname", request.node.name)
-        worker.callback(self.tell_sightings, str(check))
-        request.addfinalizer(worker.close)
-        return worker.enter_context(self.submission.check(request.node.name))
-
-    def tell_sightings(self, check: str) -> None:
-        """Tell what a case of a check entered that the rules are about."""
-        for place in sorted(self.submission.sightings):
-            self.tell("sighting", check=check, place=place)
-
-
-if __name__ == "__main__":
-    main()

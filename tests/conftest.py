@@ -1,4 +1,4 @@
-"""Fixtures and options of the suite.
+"""The fixtures of the suite, and what is said at the end of a run.
 
 A check reaches student code through ``adapters`` alone. Here that is the module
 ``tests/adapters.py`` in this process; a grader puts a proxy to another process in its place by
@@ -10,6 +10,7 @@ named ``comparison-observer``.
 import importlib
 import os
 import re
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,13 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 @pytest.fixture
-def adapters(request: pytest.FixtureRequest) -> Any:
-    """The submission's adapters."""
+def adapters(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The submission's adapters; what they draw from torch's global generator repeats."""
     source = request.config.pluginmanager.get_plugin("adapters-source")
-    return own_adapters(request.config) if source is None else source.adapters_for(request)
+    with torch.random.fork_rng(devices=[]):
+        # As in the grader's worker, which has a generator of its own.
+        torch.default_generator.manual_seed(zlib.crc32(request.node.name.encode()))
+        yield own_adapters(request.config) if source is None else source.adapters_for(request)
 
 
 def own_adapters(config: pytest.Config) -> Any:
@@ -103,10 +107,10 @@ def memory(adapters: Any) -> Memory:
 
 
 @pytest.fixture
-def manual_seed(adapters: Any) -> Iterator[Callable[[int], object]]:
-    """Seeds torch's global generator where the submission runs; afterwards it is as before."""
-    with torch.random.fork_rng(devices=[]):
-        yield getattr(adapters, "manual_seed", torch.manual_seed)
+def manual_seed(adapters: Any) -> Callable[[int], object]:
+    """Seeds torch's global generator where the submission runs, until the case is over."""
+    seed: Callable[[int], object] = getattr(adapters, "manual_seed", torch.manual_seed)
+    return seed
 
 
 def check_name(item: pytest.Item) -> str:

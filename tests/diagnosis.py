@@ -20,7 +20,7 @@ from .fingerprints import (
     elements,
     fingerprint,
 )
-from .titles import in_words
+from .problems import within_a_sentence
 
 __all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint", "matches"]
 
@@ -216,29 +216,34 @@ def one(found: Match, problem: str) -> str:
     clause = " and ".join(mistake.wrong for mistake in mistakes)
     advice = " ".join(mistake.hint for mistake in mistakes)
     if mistakes[0].problem != problem:
-        return (
-            f"Your {in_words(problem)} is right, given your {parts(mistakes)}:"
-            f" its output is what you get when {clause}.\n{advice}"
-        )
+        right = right_given(problem, mistakes)
+        return f"{right} its output is what you get when {clause}.\n{advice}"
     given = f"Given your {parts(others)}, your" if others else "Your"
     return f"{given} output is what you get when {clause}.\n{advice}"
 
 
 def several(matches: Sequence[Match], problem: str) -> str:
     """What matches have in common, and each of them."""
-    count = "either of two" if len(matches) == 2 else f"any of {('three',)[len(matches) - 3]}"
+    count = "either of two" if len(matches) == 2 else "any of three"
     groups = [accused(found.suspect, problem) for found in matches]
     lines = [f"- {' and '.join(mistake.wrong for mistake in group)}" for group in groups]
     mistakes = [mistake for group in groups for mistake in group]
     start = "Your output is what you get"
     if all(mistake.problem != problem for mistake in mistakes):
-        start = f"Your {in_words(problem)} is right, given your {parts(mistakes)}: its output comes"
+        start = f"{right_given(problem, mistakes)} its output comes"
     return "\n".join([f"{start} with {count} known mistakes, which give the same here:", *lines])
+
+
+def right_given(problem: str, mistakes: Sequence[Mistake]) -> str:
+    """What is said first where all mistakes are in other problems."""
+    return f"Your {within_a_sentence(problem)} is right, given your {parts(mistakes)}:"
 
 
 def parts(mistakes: Sequence[Mistake]) -> str:
     """The problems of mistakes: ``softmax and your linear layer``."""
-    return " and your ".join(dict.fromkeys(in_words(mistake.problem) for mistake in mistakes))
+    return " and your ".join(
+        dict.fromkeys(within_a_sentence(mistake.problem) for mistake in mistakes)
+    )
 
 
 def sureness(matches: Sequence[Match], tried: int, rest: Sequence[Match]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from .elsewhere import pretend_installed
+from .problems import track_titles
 from .progress import Progress
 from .snapshots import SnapshotFolder
 from .tracks import Tracks
@@ -78,8 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
     place: Path | None = option.snapshots
     if folder is not None and not (folder / "tests" / "adapters.py").is_file():
         raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
-    if option.track and not set(option.track) <= (known := Tracks().titles).keys():
-        raise pytest.UsageError(f"--track: there are these alone: {', '.join(known)}")
+    if not set(option.track) <= track_titles().keys():
+        raise pytest.UsageError(f"--track: there are these alone: {', '.join(track_titles())}")
     if option.update_snapshots and option.seed != 0 and place is None:
         raise pytest.UsageError("snapshots are saved for seed 0 only: leave out --seed")
     if option.seed != 0 and folder is not None and place is None:

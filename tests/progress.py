@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from .points import Problem, problems
+from .problems import Problem, problem_of_checks, problems
 
 HERE = Path(__file__).parent
 UNWRITTEN = "not written yet"
@@ -28,7 +28,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self.problem_of = {name: one for one in problems().values() for name in one.checks}
+        self.problem_of = problem_of_checks()
         self.cases: dict[str, set[str]] = defaultdict(set)
         self.messages: dict[str, str] = {}
         self.left_out: set[str] = set()

@@ -40,6 +40,20 @@ def assert_differs(actual: Tensor, other: Tensor, sentence: str) -> None:
     assert (actual - other).abs().max() > 0.05, sentence
 
 
+def without_dropout(call: Callable[[], Tensor]) -> Tensor:
+    """What a call gives in which nothing is to be dropped.
+
+    Raises:
+        AssertionError: it gives no tensor, or a second call something else.
+    """
+    first, second = call(), call()
+    assert isinstance(first, Tensor), "A tensor is expected."
+    assert not (first - second).abs().max() > 0.05, (
+        "Two calls in a row differ: dropout is active where nothing is to be dropped."
+    )
+    return first
+
+
 def assert_leaves_arguments(
     snapshot: Snapshot, call: Callable[..., Tensor], *arguments: Tensor
 ) -> None:

@@ -1,5 +1,6 @@
 """Checks of causal multi-head self-attention as GPT has it: with biases and dropout."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -7,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from .draws import Draws
-from .properties import assert_dropped, assert_leaves_arguments, gradient
+from .properties import assert_dropped, assert_leaves_arguments, gradient, without_dropout
 from .snapshots import Snapshot
 
 # Batch, heads, length and head size all differ, so that no two axes can be mistaken.
@@ -150,7 +151,8 @@ def test_gpt_attention_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws
     """Drops nothing in evaluation, nor in training without dropout."""
     for dropout, training in [(0.5, False), (0.0, True)]:
         weights, x = draw_attention(draw), draw.normal(3, LENGTH, D_MODEL)
-        y = attend(adapters, weights, x, dropout=dropout, training=training)
+        call = partial(attend, adapters, weights, x, dropout=dropout, training=training)
+        y = without_dropout(call)
         name = f"dropout={dropout}, in {'training' if training else 'evaluation'}"
         snapshot.assert_close(y, torch_attention(weights, x), name)
 

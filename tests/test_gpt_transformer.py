@@ -1,5 +1,6 @@
 """Checks of GPT's block and of the language model made of them."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from torch.nn import functional
 
 from .comparison import refusal
 from .draws import Draws
-from .properties import assert_differs, gradient
+from .properties import assert_differs, gradient, without_dropout
 from .snapshots import Snapshot
 
 # Batch, heads, length, head size, d_ff and vocabulary all differ, so that no two can be mistaken.
@@ -155,7 +156,7 @@ def test_gpt_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
 def test_gpt_block_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Hands dropout on to attention and feed-forward network, in training alone."""
     weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL)
-    y = block_output(adapters, weights, x, dropout=0.5)
+    y = without_dropout(partial(block_output, adapters, weights, x, dropout=0.5))
     snapshot.assert_close(y, torch_block(weights, x), "output in evaluation")
     for part, other in [("attention", "fc2"), ("the feed-forward network", "output_proj")]:
         alone = copy_of(weights, without=(f"{other}.weight", f"{other}.bias"))
@@ -277,7 +278,7 @@ def test_gpt_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Has dropout in training and none in evaluation."""
     weights, ids = draw_model(draw, 3), draw.integers(3, LENGTH, high=VOCABULARY)
     without = gpt_logits(adapters, weights, ids)
-    evaluated = gpt_logits(adapters, weights, ids, dropout=0.5)
+    evaluated = without_dropout(partial(gpt_logits, adapters, weights, ids, dropout=0.5))
     snapshot.assert_close(evaluated, without, "logits in evaluation", atol=5e-4, rtol=5e-4)
     first, second = (
         gpt_logits(adapters, weights, ids, dropout=0.5, training=True) for _ in range(2)

@@ -4,12 +4,11 @@ The tracks can be done one without the other; rubric.toml says which check is of
 reads the same file and decides in the same way.
 """
 
-import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
-RUBRIC = Path(__file__).with_name("rubric.toml")
+from .problems import RUBRIC, problem_of_checks, problems, track_titles
+
 # So many adapters of a track show that it is attempted: one name may be there by chance.
 ENOUGH = 2
 
@@ -22,26 +21,32 @@ class Tracks:
 
     Attributes:
         titles: what each track is called; empty where the assignment has none.
+        problem_of: the problem that each check belongs to.
     """
 
     def __init__(self, rubric: Path = RUBRIC) -> None:
-        table = tomllib.loads(rubric.read_text(encoding="utf-8"))
-        self.titles: dict[str, str] = table.get("tracks", {})
-        self.problems: list[dict[str, Any]] = list(table["problems"].values())
-        self.problem_of = {check: one for one in self.problems for check in checks(one)}
+        self.titles = track_titles(rubric)
+        self.problem_of = problem_of_checks(rubric)
+        self.adapters: dict[str, set[str]] = {track: set() for track in self.titles}
+        for problem in problems(rubric).values():
+            if problem.track and not problem.extra:
+                self.adapters[problem.track].update(problem.adapters)
 
     def has(self, check: str, chosen: Collection[str]) -> bool:
         """Whether a check is of one of these tracks."""
-        return check in self.problem_of and self.problem_of[check].get("track") in chosen
+        return check in self.problem_of and self.problem_of[check].track in chosen
 
     def attempted(self, adapters: object) -> list[str]:
         """The tracks that there are two adapters of, be they stubs; else the likeliest one."""
-        own: dict[str, set[str]] = {track: set() for track in self.titles}
-        for problem in self.problems:
-            if not problem.get("extra"):
-                own[problem["track"]].update(problem["adapters"])
-        found = {track: sum(hasattr(adapters, name) for name in own[track]) for track in own}
-        attempted = [track for track in own if found[track] >= min(ENOUGH, len(own[track]))]
+        found = {
+            track: sum(hasattr(adapters, name) for name in names)
+            for track, names in self.adapters.items()
+        }
+        attempted = [
+            track
+            for track, names in self.adapters.items()
+            if found[track] >= min(ENOUGH, len(names))
+        ]
         return attempted or [max(found, key=lambda track: found[track])]
 
     def why_left_out(self, check: str, adapters: object, chosen: Collection[str]) -> str:
@@ -52,18 +57,12 @@ class Tracks:
             adapters: the submission's.
             chosen: the tracks that were asked for, whatever adapters there are.
         """
-        problem = self.problem_of.get(check, {})
-        track = problem.get("track", "")
-        if track and track not in (chosen or self.attempted(adapters)):
-            return f"{self.titles[track]}: the adapters lack it; to run it: --track {track}"
-        names = problem.get("adapters", [])
-        if problem.get("extra") and not any(hasattr(adapters, name) for name in names):
-            return f"extra: the adapters lack {' or '.join(names)}"
+        problem = self.problem_of.get(check)
+        if problem is None:
+            return ""
+        if problem.track and problem.track not in (chosen or self.attempted(adapters)):
+            title = self.titles[problem.track]
+            return f"{title}: the adapters lack it; to run it: --track {problem.track}"
+        if problem.extra and not any(hasattr(adapters, name) for name in problem.adapters):
+            return f"extra: the adapters lack {' or '.join(problem.adapters)}"
         return ""
-
-
-def checks(problem: dict[str, Any]) -> Iterator[str]:
-    """The checks of a problem, whatever their tier."""
-    core = problem["core"]
-    yield from core if isinstance(core, list) else (name for part in core.values() for name in part)
-    yield from (*problem.get("edge", ()), *problem.get("advice", ()))

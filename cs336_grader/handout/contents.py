@@ -5,6 +5,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from cs336_grader.judging.choice import known_names
 from cs336_grader.rubric import RUBRIC, Assignment, RubricError
 
 from .manifest import MANIFEST, manifest
@@ -48,7 +49,7 @@ def build(assignment: Assignment, tracks: tuple[str, ...] = ()) -> Handout:
     """Make a student's repository from an author's; the same again gives the same bytes.
 
     Raises:
-        RubricError: there is no such track.
+        UnknownNameError: there is no such track.
     """
     limited = chosen(assignment, tracks)
     found = outline(limited)
@@ -63,12 +64,7 @@ def build(assignment: Assignment, tracks: tuple[str, ...] = ()) -> Handout:
 
 def chosen(assignment: Assignment, tracks: tuple[str, ...]) -> Assignment:
     """The assignment with the problems of some tracks; with all, where none is named."""
-    known = assignment.rubric.tracks
-    for track in tracks:
-        if track not in known:
-            raise RubricError(
-                f"There is no track {track!r}. There are: {', '.join(known) or 'none'}."
-            )
+    known_names("track", tracks, tuple(assignment.rubric.tracks))
     problems = assignment.rubric.problems.items()
     return assignment.limited_to(
         {name for name, problem in problems if not tracks or problem.track in tracks}

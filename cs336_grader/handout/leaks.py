@@ -9,7 +9,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +51,11 @@ def leaks(assignment: Assignment, handout: Handout) -> list[Leak]:
     texts = {
         file: content.decode() for file, content in handout.files.items() if b"\0" not in content
     }
-    found = [*named(texts, assignment.folder), *copied(texts, known_code(assignment, handout))]
+    behind = list(left_behind(assignment.folder, handout))
+    found = [
+        *named(texts, assignment.folder, behind),
+        *copied(texts, known_code(assignment, handout, behind)),
+    ]
     # Of a longer piece of code, its beginning is enough.
     first = {(leak.file, leak.origin): leak for leak in reversed(found)}
     return [first[place] for place in sorted(first)]
@@ -70,13 +74,15 @@ def left_behind(folder: Path, handout: Handout) -> Iterator[Path]:
             yield path
 
 
-def named(texts: Mapping[str, str], folder: Path) -> Iterator[Leak]:
+def named(texts: Mapping[str, str], folder: Path, behind: Iterable[Path]) -> Iterator[Leak]:
     """Where a folder or module that stays behind is named, or a file in it."""
     handed_out = {Path(file).parts[0] for file in texts}
     hidden = [path for path in sorted(folder.iterdir()) if path.name not in handed_out]
     modules = [path.stem for path in hidden if "_" in path.name and path.name[0] not in "._"]
     folders = [path.name for path in hidden if path.is_dir() and path.name[0] not in "._"]
-    words = [re.escape(name) for name in modules] + [rf"{re.escape(one)}/\w+" for one in folders]
+    files = {path.name for path in behind} - {Path(file).name for file in texts}
+    words = [re.escape(name) for name in (*modules, *sorted(files))]
+    words += [rf"{re.escape(one)}/\w+" for one in folders]
     pattern = re.compile(rf"(?<![\w/])(?:{'|'.join(words)})\b")
     for file, text in texts.items():
         for one in pattern.findall(text) if words else ():
@@ -94,7 +100,9 @@ def copied(texts: Mapping[str, str], known: Mapping[Tokens, str]) -> Iterator[Le
                     yield Leak(file, " ".join(run), known[run])
 
 
-def known_code(assignment: Assignment, handout: Handout) -> dict[Tokens, str]:
+def known_code(
+    assignment: Assignment, handout: Handout, behind: Iterable[Path]
+) -> dict[Tokens, str]:
     """The code that stays behind, each piece with where it stands."""
     known: dict[Tokens, str] = {}
     for source in solution(assignment):
@@ -102,7 +110,7 @@ def known_code(assignment: Assignment, handout: Handout) -> dict[Tokens, str]:
         for line, key in answers(source.tree):
             if key not in marked:
                 known.setdefault(key, f"{source.file}, line {line}")
-    for path in left_behind(assignment.folder, handout):
+    for path in behind:
         origin = path.relative_to(assignment.folder).as_posix()
         for body in bodies(ast.parse(path.read_bytes())):
             for run in windows(body, RUN):

@@ -44,7 +44,6 @@ class Terms(BaseModel):
 class Metadata(BaseModel):
     """What the platform says of a submission."""
 
-    id: int
     created_at: AwareDatetime
     assignment: Terms = Terms()
 
@@ -59,7 +58,7 @@ class Metadata(BaseModel):
 
 
 def spell(later: datetime, earlier: datetime) -> str:
-    """The time between two moments, to the minute: "2 days, 1:05:00"."""
+    """The time between two moments, to the minute: "2 days, 1:05 hours"."""
     minutes = max(1, round((later - earlier) / timedelta(minutes=1)))
     return str(timedelta(minutes=minutes)).removesuffix(":00") + " hours"
 
@@ -101,8 +100,9 @@ def main(*, folder: Path, minutes: float, tracks: tuple[str, ...]) -> None:
     except KeyboardInterrupt:
         known = "The time was up. What was known by then is in the results."
         raise click.ClickException(known) from None
-    repeat = f"cs336 grade path/to/submission --seed {request.seed}"
-    printing.show(report, repeat=repeat, saved=(), look_closer="")
+    repeat = ["cs336 grade path/to/submission", f"--seed {request.seed}"]
+    repeat += [f"--track {track}" for track in tracks]
+    printing.show(report, repeat=" ".join(repeat), saved=(), look_closer="")
     warn_of_points(report, metadata)
 
 

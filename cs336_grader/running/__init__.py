@@ -1,7 +1,9 @@
 """Runs a submission's adapters in worker processes, as if they were functions of this one."""
 
 from cs336_grader.worker.compiler import stand_in_for_compiler as stand_in_for_compiler
+from cs336_grader.worker.hugepages import collect_memory as collect_memory
 from cs336_grader.worker.isolation.limits import Limits as Limits
+from cs336_grader.worker.process import adopt_orphans as adopt_orphans
 from cs336_grader.worker.process import die_with_parent as die_with_parent
 from cs336_grader.worker.process import warm_up as warm_up
 
@@ -10,4 +12,6 @@ from .measuring import measure as measure
 from .submission import RunningSubmission as RunningSubmission
 from .warm import Setting as Setting
 from .warm import fork_warm_worker as fork_warm_worker
+from .warm import fork_worker as fork_worker
 from .warm import start_warm_worker as start_warm_worker
+from .warm import warm_worker as warm_worker

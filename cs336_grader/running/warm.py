@@ -1,6 +1,7 @@
 """Worker processes: the warm one that has imported torch, and those forked from it."""
 
 import os
+import signal
 import socket
 import struct
 import tempfile
@@ -55,6 +56,15 @@ class Setting:
 def fork_warm_worker(setting: Setting) -> "WarmWorker":
     """Fork this process as it is now; what it learns later stays out of reach of workers.
 
+    Raises:
+        CouldNotRunError: the system refused.
+    """
+    return warm_worker(*fork_worker(), setting)
+
+
+def fork_worker() -> tuple[socket.socket, int]:
+    """Fork this process into a worker that waits to be told more; its connection and its id.
+
     No operation may have run on more than one thread before.
 
     Raises:
@@ -66,10 +76,24 @@ def fork_warm_worker(setting: Setting) -> "WarmWorker":
     except OSError as error:
         raise CouldNotRunError(f"no process could be started: {error.strerror}") from error
     if pid == 0:
+        # Whoever forks many may have the system let go of those that have ended.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         ours.close()
         become_worker(theirs)
     theirs.close()
-    warm = WarmWorker(Worker(Channel(ours), pid))
+    return ours, pid
+
+
+def warm_worker(connection: socket.socket, pid: int, setting: Setting) -> "WarmWorker":
+    """A worker that was forked, ready for a submission.
+
+    Raises:
+        CouldNotRunError: it has ended.
+    """
+    try:
+        warm = WarmWorker(Worker(Channel(connection), pid))
+    except psutil.NoSuchProcess as error:
+        raise CouldNotRunError("the first worker process has ended") from error
     warm.prepare(setting)
     return warm
 
@@ -233,6 +257,19 @@ class WarmWorker:
             CouldNotRunError: the warm worker has ended.
         """
         self.tell({"op": "clean"})
+
+    def usage(self) -> dict[str, float]:
+        """What all that descended from it and has ended took, as the system counts it.
+
+        Raises:
+            CouldNotRunError: the warm worker has ended.
+        """
+        self.sweep()
+        try:
+            answer = self.worker.ask({"op": "usage"})
+        except WorkerLostError as error:
+            raise CouldNotRunError("the first worker process has ended") from error
+        return {name: answer[name] for name in ("cpu_seconds", "memory_bytes")}
 
     def tell(self, message: Message) -> None:
         """Have something done.

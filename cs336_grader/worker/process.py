@@ -34,6 +34,9 @@ from .isolation.view import View
 from .session import Session
 from .tracing import Tracer
 
+if sys.platform != "win32":
+    import resource
+
 # What a new worker says first: its process id, as far as it knows it.
 HELLO = struct.Struct(">I")
 
@@ -148,7 +151,21 @@ def answer_of(door: Door, message: Message) -> Message | None:
     if message["op"] == "clean":
         door.clean()
         return {"op": "cleaned"}
+    if message["op"] == "usage":
+        reap()
+        return {"op": "used", **usage()}
     return None
+
+
+def usage() -> dict[str, float]:
+    """What those that descended from this process and were waited for took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Linux counts kilobytes, macOS bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return {
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "memory_bytes": used.ru_maxrss * unit,
+    }
 
 
 def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None:

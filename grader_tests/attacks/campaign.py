@@ -18,11 +18,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cs336_grader import pipeline, trusted
+import psutil
+
+from cs336_grader import pipeline
+from cs336_grader.preforked import Preforked
 from cs336_grader.records import Report, Verdict
 from cs336_grader.reports import terminal
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.request import Request
+from cs336_grader.rubric import load_assignment
 from cs336_grader.running.measuring import canaries
 from cs336_grader.worker.isolation.attempts import Canaries
 from cs336_grader.worker.isolation.door import USER, VIEW
@@ -31,7 +35,6 @@ from grader_tests.unit.readers import READERS
 
 from .attack import CANARY, Attack
 from .corpus import CORPUS
-from .preforked import Preforked
 
 SEED = 1_904_261_377
 ATTACKED, OTHERS = "moving_average", {"count_words": 3.0, "running_totals": 2.0}
@@ -70,8 +73,6 @@ class Battlefield:
 
     def __init__(self) -> None:
         self.exits = contextlib.ExitStack()
-        self.preforked = Preforked()
-        self.exits.callback(self.preforked.close)
         self.root = Path(self.exits.enter_context(tempfile.TemporaryDirectory(prefix="campaign-")))
         self.temporary, self.reports = self.root / "temporary", self.root / "reports"
         os.environ["SECRET"] = canary("environment")
@@ -84,7 +85,9 @@ class Battlefield:
         tempfile.tempdir = str(self.temporary)
         self.assignment = self.copied_assignment()
         self.outside: Canaries = self.exits.enter_context(self.listening())
-        trusted.start = self.preforked.start
+        self.preforked = Preforked(load_assignment(self.assignment), SEED)
+        self.exits.callback(self.preforked.close)
+        self.own = self.preforked.descendants()
 
     def __enter__(self) -> "Battlefield":
         """It is there already."""
@@ -149,7 +152,7 @@ class Battlefield:
             "UDP": self.outside.udp_port,
             "ABSTRACT": self.outside.abstract_socket,
             "SOCKET": self.outside.socket,
-            "PIDS": [os.getpid(), self.preforked.process.pid],
+            "PIDS": [os.getpid(), self.preforked.process.pid, *(p.pid for p in self.own)],
             "SEED_DIGEST": hashlib.sha256(str(SEED).encode()).hexdigest(),
         }
 
@@ -188,14 +191,23 @@ class Battlefield:
         ended = threading.Timer(MOST_SECONDS, self.end_judges)
         ended.start()
         try:
-            return pipeline.grade(request, lambda _: None)
+            return pipeline.grade(request, lambda _: None, self.preforked.entrance.start)
         finally:
             ended.cancel()
 
     def end_judges(self) -> None:
         """End all that runs for a run."""
-        for process in self.preforked.process.children(recursive=True):
-            process.kill()
+        for process in self.left():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def left(self) -> list[psutil.Process]:
+        """What runs for a run."""
+        return [
+            process
+            for process in self.preforked.descendants()
+            if process not in self.own and process.is_running() and process.num_threads() > 0
+        ]
 
     def leaked(self, folder: Path) -> list[str]:
         """The secrets that are in what the grader wrote."""
@@ -220,11 +232,11 @@ class Battlefield:
     def left_running(self) -> list[str]:
         """The processes that have not ended after some time."""
         end = time.monotonic() + LINGER_SECONDS
-        while (left := self.preforked.left()) and time.monotonic() < end:
+        while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.02)
         if left:
             self.end_judges()
-        return [f"a process is left: {process}" for process in left]
+        return [f"a process is left: {process.pid}" for process in left]
 
     def traces(self) -> set[str]:
         """All that lies in the places where something could be left, with what it holds."""

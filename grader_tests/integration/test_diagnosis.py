@@ -91,6 +91,13 @@ def test_mistakes_together_are_each_named(names: tuple[str, ...]) -> None:
     assert told >= set(names)
 
 
+def test_a_mistake_that_draws_is_named() -> None:
+    """What it draws depends on the check alone, and on nothing that was drawn before."""
+    wrong = partial(adapters_with, BY_ID["dropout/kept_with_p"])
+    outcomes = {outcome.check: outcome.mistakes for outcome in judged(wrong, "dropout", seed=7)}
+    assert outcomes["test_dropout"] == ("dropout/kept_with_p",)
+
+
 def test_a_wrong_part_explains_what_is_built_on_it() -> None:
     """The block is called right, in words that show no expected number."""
     wrong = partial(adapters_with, BY_ID["rope/half_split_pairs"])

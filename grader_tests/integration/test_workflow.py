@@ -88,7 +88,9 @@ def test_a_students_repository_is_graded_by_what_is_here(tmp_path: Path, program
         "inputs.repository": "class/ada",
         "inputs.revision": "",
         "secrets.SUBMISSIONS_TOKEN || github.token": "the secret",
+        "steps.commit.outputs.name": "class.ada",
         "needs.fetch.outputs.commit": "0123abc",
+        "needs.fetch.outputs.name": "class.ada",
         "secrets.SUBMISSIONS_TOKEN": "the secret",
         "needs.grade.result == 'success' && secrets.SUBMISSIONS_TOKEN != ''": "true",
     }
@@ -97,6 +99,10 @@ def test_a_students_repository_is_graded_by_what_is_here(tmp_path: Path, program
     for job in ("fetch", "grade", "publish"):
         runner.run(job)
     assert runner.told["fetch", "GITHUB_OUTPUT"].startswith("sha=")
+    # One run may grade a class, and no two of its artifacts can have the same name.
+    assert "name=class.ada\n" in runner.told["fetch", "GITHUB_OUTPUT"]
+    kept = {path.name for path in (runner.folder / "artifacts").iterdir()}
+    assert kept == {"materials-class.ada", "report-class.ada"}
     assert "6.0 / 9" in runner.told["publish", "GITHUB_STEP_SUMMARY"]
     output = runner.told["publish", "GITHUB_OUTPUT"]
     read_classroom_output(output)

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cs336_grader.running import RunningSubmission, Setting, fork_warm_worker, warm_up
+from cs336_grader.running import RunningSubmission, Setting, start_warm_worker
 from cs336_grader.running.faults import NoAdaptersError, SubmissionError, WorkerLostError
 from grader_tests.limits import limits_with
 
@@ -158,8 +158,8 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
     root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
     (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
     load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
-    warm_up()
-    with closing(fork_warm_worker(Setting(root, scratch, LIMITS))) as warm:
+    # Not forked from this process, whose memory, large after many tests, would count as theirs.
+    with closing(start_warm_worker(Setting(root, scratch, LIMITS), sys.executable)) as warm:
         submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
         with closing(submission):
             yield submission
@@ -226,8 +226,8 @@ def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
     (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
     load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
-    warm_up()
-    with closing(fork_warm_worker(Setting(root, scratch, LIMITS))) as warm:
+    # Not forked from this process, whose memory, large after many tests, would count as theirs.
+    with closing(start_warm_worker(Setting(root, scratch, LIMITS), sys.executable)) as warm:
         submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
         with closing(submission), submission.check("daemon") as adapters:
             adapters.daemon()

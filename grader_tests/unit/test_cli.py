@@ -370,6 +370,10 @@ def test_no_new_options() -> None:
     }
     assert commands == {
         "audit": ["--assignment", "--jobs", "--problem", "--report-dir"],
+        "batch": [
+            *("--assignment", "--cluster", "--isolation", "--jobs", "--only", "--report-dir"),
+            *("--seed", "--track", "--worker-python", "folder"),
+        ],
         "doctor": ["--worker-python"],
         "grade": [
             "--adapters",
@@ -389,4 +393,5 @@ def test_no_new_options() -> None:
         ],
         "handout": ["--assignment", "--track", "--update", "out"],
         "package gradescope": ["--assignment", "--minutes", "--track", "out"],
+        "regrade": ["--cluster", "--jobs", "--write", "report_dir"],
     }

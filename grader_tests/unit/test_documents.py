@@ -22,8 +22,8 @@ COMMAND = re.compile(r"^\s*(?:\$ )?((?:make|uv|cs336|\.ci/run)\b.*?)(?: +#.*)?$"
 UV_RUN = re.compile(r"(?:^|[;&] *)\S*\buv (run [^;&\n]+)", re.MULTILINE)
 TREE_LINE = re.compile(r"^( *)(\S+)(?: {2,}(\S.*))?$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
-# What is the reader's, and what a command makes beside the repository.
-ELSEWHERE = ("path/to/", "../")
+# What is the reader's, and what a command makes beside the repository or where git ignores it.
+ELSEWHERE = ("path/to/", "../", "data/", "runs/")
 
 
 def commands() -> list[str]:

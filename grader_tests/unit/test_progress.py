@@ -8,7 +8,7 @@ import pytest
 
 from cs336_grader.judging import scoring
 from grader_tests.assignments import ASSIGNMENT
-from tests.points import problems
+from tests.problems import problems
 from tests.progress import FAILED, PASSED, SKIPPED, UNWRITTEN, Progress, is_of_a_stub
 
 FIRST = next(iter(problems().values()))

@@ -61,7 +61,7 @@ def test_a_position_outside_the_table_is_named(position: int) -> None:
 
 def test_more_rows_than_the_table_has_positions_are_refused() -> None:
     """Positions that are not given must lie within the table as well."""
-    with pytest.raises(ValueError, match="7 positions, but the RoPE table ends at 6"):
+    with pytest.raises(ValueError, match="7 positions, but the table of positions ends at 6"):
         RotaryPositionalEmbedding(100.0, 4, 6)(torch.ones(7, 4))
 
 

@@ -1,7 +1,7 @@
-"""What the checks that passed are worth, by the rubric beside this file.
+"""What the rubric beside this file says of the problems: names, tracks, checks and points.
 
-A grader counts in the same way; it may add points that are carried, and take those of an answer
-that is not allowed.
+A grader reads the same file and counts in the same way; it may add points that are carried, and
+take those of an answer that is not allowed.
 """
 
 import tomllib
@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 RUBRIC = Path(__file__).with_name("rubric.toml")
 
@@ -27,6 +28,7 @@ class Problem:
     id: str
     title: str
     points: float
+    adapters: list[str]
     core: list[list[str]]
     edge: list[str]
     advice: list[str]
@@ -59,15 +61,21 @@ def share(held: Iterable[bool]) -> float:
 
 
 @cache
+def tables(rubric: Path) -> dict[str, Any]:
+    """All that a rubric holds."""
+    return tomllib.loads(rubric.read_text(encoding="utf-8"))
+
+
+@cache
 def problems(rubric: Path = RUBRIC) -> dict[str, Problem]:
     """The problems, in order."""
-    tables = tomllib.loads(rubric.read_text(encoding="utf-8"))
-    edge_share = tables.get("scoring", {}).get("edge_share", 0.2)
+    edge_share = tables(rubric).get("scoring", {}).get("edge_share", 0.2)
     return {
         name: Problem(
             name,
             table["title"],
             table["points"],
+            table["adapters"],
             [table["core"]] if isinstance(table["core"], list) else list(table["core"].values()),
             table.get("edge", []),
             table.get("advice", []),
@@ -75,5 +83,29 @@ def problems(rubric: Path = RUBRIC) -> dict[str, Problem]:
             table.get("track", ""),
             table.get("extra", False),
         )
-        for name, table in tables["problems"].items()
+        for name, table in tables(rubric)["problems"].items()
     }
+
+
+def problem_of_checks(rubric: Path = RUBRIC) -> dict[str, Problem]:
+    """The problem that each check belongs to."""
+    return {name: problem for problem in problems(rubric).values() for name in problem.checks}
+
+
+def track_titles(rubric: Path = RUBRIC) -> dict[str, str]:
+    """What each track is called; nothing where the assignment has none."""
+    titles: dict[str, str] = tables(rubric).get("tracks", {})
+    return titles
+
+
+def within_a_sentence(problem: str) -> str:
+    """A problem's title as it stands within a sentence.
+
+    >>> within_a_sentence("rope"), within_a_sentence("positionwise_feedforward")
+    ('rotary position embedding', 'feed-forward network')
+    """
+    known = problems().get(problem)
+    title = (known.title if known else problem).partition(":")[0]
+    first = title.partition(" ")[0]
+    # "RMSNorm" and "BPE" keep their capitals.
+    return title if first[1:] != first[1:].lower() else title[:1].lower() + title[1:]

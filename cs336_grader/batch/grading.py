@@ -1,0 +1,141 @@
+"""Grades one submission of a class; whatever it does, something is known of it afterwards."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cs336_grader import pipeline
+from cs336_grader.ledger import Ledger
+from cs336_grader.records import Report, Usage, Verdict, WrongRequestError
+from cs336_grader.reports import summary
+from cs336_grader.reports.formats import FORMATS, Destination, publish
+from cs336_grader.reports.plain_text import plain_line
+from cs336_grader.request import Request
+from cs336_grader.trusted import Start
+
+from . import likeness
+from .records import Graded, Record, Status, save
+from .settings import Settings
+from .submissions import Submission, digest
+
+# One that ends the process that judges may have been unlucky once.
+MOST_ATTEMPTS = 2
+MAX_REASON = 500
+
+
+@dataclass
+class Watch:
+    """What is noted of a run beside its report."""
+
+    lost: str = ""
+    tokens: str = ""
+    usage: Usage = field(default_factory=lambda: Usage(0.0, 0))
+
+    def __call__(self, event: pipeline.Event) -> None:
+        """Note an event."""
+        match event:
+            case pipeline.Planned(staged=staged):
+                self.tokens = likeness.tokens(staged)
+            case pipeline.Lost(reason=reason):
+                self.lost = reason
+            case Usage():
+                self.usage = event
+
+
+def grade(submission: Submission, settings: Settings, out: Path, start: Start | None) -> Graded:
+    """Grade a submission into its folder; where that goes wrong, say that it could not be judged.
+
+    Raises:
+        OSError: this cannot be written.
+    """
+    try:
+        return tried(submission, settings, out, start)
+    except Exception as error:
+        fault = f"A fault of this program: {type(error).__name__}: {error}"
+        return set_aside(submission, settings, out, 1, fault)
+
+
+def tried(submission: Submission, settings: Settings, out: Path, start: Start | None) -> Graded:
+    """Grade a submission, as often as it may be tried."""
+    request = request_for(submission, settings, out)
+    handed_in = digest(submission.path)
+    attempts, watch, reason = 0, Watch(lost="not tried"), ""
+    while watch.lost and attempts < MOST_ATTEMPTS:
+        attempts += 1
+        watch = Watch()
+        try:
+            report = pipeline.grade(request, watch, start)
+        except WrongRequestError as error:
+            report, reason = unjudged(request, str(error)), str(error)
+    status = Status.GRADED if summary.is_complete(report) else Status.NOT_JUDGED
+    record = Record(
+        name=submission.name,
+        file=plain_line(submission.path.name, MAX_REASON),
+        digest=handed_in,
+        settings=settings,
+        status=Status.SET_ASIDE if watch.lost else status,
+        reason=watch.lost or reason or why_not_judged(report),
+        attempts=attempts,
+        cpu_seconds=round(watch.usage.cpu_seconds, 2),
+        memory_bytes=watch.usage.memory_bytes,
+        tokens=watch.tokens,
+    )
+    save(request.report_folder, record)
+    return Graded(record, report)
+
+
+def set_aside(
+    submission: Submission, settings: Settings, out: Path, attempts: int, reason: str
+) -> Graded:
+    """Say that a submission is not tried again.
+
+    Raises:
+        OSError: this cannot be written.
+    """
+    request = request_for(submission, settings, out)
+    record = Record(
+        name=submission.name,
+        file=plain_line(submission.path.name, MAX_REASON),
+        digest=digest(submission.path),
+        settings=settings,
+        status=Status.SET_ASIDE,
+        reason=plain_line(reason, MAX_REASON),
+        attempts=attempts,
+    )
+    report = unjudged(request, reason)
+    save(request.report_folder, record)
+    return Graded(record, report)
+
+
+def request_for(submission: Submission, settings: Settings, out: Path) -> Request:
+    """What is asked of the grader for one submission."""
+    folder = out / submission.name
+    return Request(
+        submission=submission.path,
+        assignment=Path(settings.assignment),
+        seed=settings.seed,
+        only=settings.only,
+        report_folder=folder,
+        tracks=settings.tracks,
+        formats=(Destination(FORMATS["html"], folder / FORMATS["html"].file_name),),
+        isolation=settings.isolation,
+        worker_python=settings.worker_python,
+    )
+
+
+def unjudged(request: Request, reason: str) -> Report:
+    """The report that says why nothing is judged, in its files."""
+    report = Ledger(request, pipeline.assignment_asked_for(request)).report(reason)
+    publish(report, request.destinations)
+    return report
+
+
+def why_not_judged(report: Report) -> str:
+    """Why a check that counts has no verdict, in one line; empty if all have."""
+    reasons = dict.fromkeys(
+        check.message
+        for check in report.checks
+        if check.verdict is Verdict.NOT_JUDGED and summary.lossy(report, check)
+    )
+    first = next(iter(reasons), "")
+    more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+    return plain_line(first, MAX_REASON) + more

@@ -1,0 +1,45 @@
+"""A class as one HTML page that stands alone; its links lead to the reports beside it."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from cs336_grader.reports import html_page, html_report, summary
+from cs336_grader.reports.formats import FORMATS
+
+from . import overview
+from .records import GRADEBOOK, Status
+
+STYLE = html_report.STYLE + html_page.stylesheet(__package__, "class.css")
+# Of the distribution: the width and height of the picture, and where its ground is.
+BIN_WIDTH, HEIGHT, GROUND = 60, 150, 128
+
+
+def render(seen: overview.Overview, left_out: Sequence[str]) -> str:
+    """The page."""
+    return html_page.page(
+        __package__,
+        "class.html.jinja",
+        STYLE,
+        seen=seen,
+        left_out=left_out,
+        gradebook=GRADEBOOK,
+        summary=summary,
+        statuses=Status,
+        link=link,
+        bar=bar,
+        most=overview.MOST,
+        megabytes=overview.megabytes,
+        bin_width=BIN_WIDTH,
+        height=HEIGHT,
+        ground=GROUND,
+    )
+
+
+def link(name: str) -> str:
+    """Where a submission's report is, from the page."""
+    return f"{quote(name)}/{FORMATS['html'].file_name}"
+
+
+def bar(count: int, most: int) -> int:
+    """How high a bar of the distribution is."""
+    return round((GROUND - 24) * count / most) if most else 0

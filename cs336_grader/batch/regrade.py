@@ -1,0 +1,142 @@
+"""Grades a class again after a fix: who changed, and why, before anything of it is replaced.
+
+The new reports lie in a hidden folder beside the old ones until they are written over these, so a
+regrade that was only looked at is not done twice.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from cs336_grader.records import CheckResult
+from cs336_grader.reports import summary
+from cs336_grader.reports.terminal import Surroundings, Writer
+
+from .overview import Overview, first_line
+from .records import RECORD, Graded, Status, saved
+from .settings import Settings, save_settings, saved_settings
+from .submissions import Found
+from .whole_class import Finished, Runner, grade_class, write_class
+
+REGRADED = ".regraded"
+# Of what is said of one submission, this many reasons are shown.
+MOST_REASONS = 6
+# More decimals are the work of sums.
+DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A submission whose grade is not what it was.
+
+    Attributes:
+        name: its name.
+        before: its grade in words.
+        after: the same, now.
+        reasons: what differs, one sentence each.
+    """
+
+    name: str
+    before: str
+    after: str
+    reasons: tuple[str, ...]
+
+
+def grade_again(
+    found: Found, settings: Settings, out: Path, run: Runner, finished: Finished
+) -> tuple[Overview, list[Change]]:
+    """Grade a class beside its reports; what would change.
+
+    Raises:
+        OSError: what was found cannot be written.
+    """
+    beside = out / REGRADED
+    if saved_settings(beside) != settings:
+        shutil.rmtree(beside, ignore_errors=True)
+    seen = grade_class(found, settings, beside, run, finished)
+    return seen, list(changes(out, seen.done))
+
+
+def changes(out: Path, now: Sequence[Graded]) -> Iterator[Change]:
+    """What differs from the reports in a folder."""
+    for after in now:
+        before = saved(out / after.record.name)
+        if before is None:
+            yield Change(after.record.name, "no grade", grade_of(after), ("It is new.",))
+        elif grade_of(before) != grade_of(after):
+            reasons = tuple(why(before, after))
+            yield Change(after.record.name, grade_of(before), grade_of(after), reasons)
+
+
+def grade_of(one: Graded) -> str:
+    """A submission's grade in words."""
+    if one.record.status is not Status.GRADED:
+        return one.record.status.value
+    return f"{round(one.report.score, DECIMALS):g} / {one.report.max_score:g}"
+
+
+def why(before: Graded, after: Graded) -> Iterator[str]:
+    """What makes the difference between two grades of a submission."""
+    if before.record.digest != after.record.digest:
+        yield "Something else was handed in."
+    if after.record.reason and after.record.reason != before.record.reason:
+        yield after.record.reason
+    old = {check.id: check for check in before.report.checks}
+    new = {check.id: check for check in after.report.checks}
+    for name in old.keys() - new.keys():
+        yield f"{name} is gone."
+    for name, check in new.items():
+        if name not in old or old[name].verdict is not check.verdict:
+            yield told(old.get(name), check)
+    points = {problem.id: problem.score for problem in before.report.problems}
+    for problem in after.report.problems:
+        was = points.get(problem.id, 0.0)
+        if round(was - problem.score, DECIMALS):
+            yield f"{problem.id}: {summary.points(was)} → {summary.points(problem.score)} points."
+
+
+def told(before: CheckResult | None, now: CheckResult) -> str:
+    """How a check's verdict changed."""
+    was = "new" if before is None else before.verdict.value
+    facts = f": {first_line(now.message)}" if now.message else ""
+    return f"{now.id}: {was} → {now.verdict.value}{facts}"
+
+
+def replace_reports(
+    seen: Overview, settings: Settings, left_out: Sequence[str], out: Path
+) -> Overview:
+    """Put the new reports in the place of the old ones.
+
+    Raises:
+        OSError: that cannot be done.
+    """
+    for one in seen.done:
+        folder, new = out / one.record.name, out / REGRADED / one.record.name
+        # Without its record it is not done, should this be broken off.
+        (folder / RECORD).unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        new.replace(folder)
+    save_settings(out, settings)
+    shutil.rmtree(out / REGRADED)
+    return write_class(seen.done, left_out, out)
+
+
+def render(found: Sequence[Change], count: int, width: int, ascii_only: bool) -> Text:
+    """What would change as text for a terminal."""
+    writer = Writer(Surroundings(width, ascii_only, "", ()))
+    arrow = "->" if ascii_only else "→"
+    if not found:
+        writer.line(f"None of {count} grades changes.", "bold")
+    else:
+        writer.line(f"{len(found)} of {count} grades change", "bold")
+    for change in found:
+        writer.line()
+        writer.line(f"{change.name}: {change.before} {arrow} {change.after}", "bold")
+        for reason in change.reasons[:MOST_REASONS]:
+            writer.paragraph(reason.replace("→", arrow), 2, 3)
+        if len(change.reasons) > MOST_REASONS:
+            writer.line(f"  ({len(change.reasons) - MOST_REASONS} more reasons)", "dim")
+    return writer.text()

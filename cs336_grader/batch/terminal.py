@@ -1,0 +1,76 @@
+"""A class as text for a terminal: the grades from above, what has none and why."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from cs336_grader.reports.terminal import Surroundings, Writer
+
+from .overview import Overview
+
+# Of each list, this many entries are shown; all are on the page.
+MOST = 12
+
+
+def render(
+    seen: Overview, left_out: Sequence[str], width: int, ascii_only: bool, saved: tuple[str, ...]
+) -> Text:
+    """The class as text with styles.
+
+    Args:
+        seen: the class.
+        left_out: what was taken for no submission.
+        width: how many columns there are.
+        ascii_only: whether marks must be ASCII.
+        saved: the files that hold more.
+    """
+    writer = Writer(Surroundings(width, ascii_only, "", saved))
+    graded = len(seen.percents)
+    writer.line(f"{graded} of {len(seen.done)} submissions graded", "bold")
+    if graded:
+        writer.line(f"  mean {seen.mean:.1f} %, median {seen.median:.1f} %")
+    write_list(
+        writer,
+        "Points were lost most in",
+        [
+            f"{loss.id}: {loss.lost:.2f} of {loss.max_score:g} on average"
+            for loss in seen.problems
+            if loss.lost > 0
+        ],
+    )
+    write_list(
+        writer,
+        "Mistakes that were found most",
+        [f"{mistake.id} ({len(mistake.names)})" for mistake in seen.mistakes],
+    )
+    write_list(
+        writer,
+        "Nearly the same, to be looked at by a person",
+        [f"{', '.join(group.names)} ({group.share:.0%})" for group in seen.groups],
+    )
+    write_list(
+        writer,
+        "Not judged",
+        [f"{one.record.name}: {one.record.reason}" for one in seen.unjudged],
+        "not judged",
+    )
+    write_list(writer, "Taken for no submission", left_out)
+    writer.line()
+    for path in saved:
+        writer.line(f"Saved as {path}", "dim")
+    return writer.text()
+
+
+def write_list(writer: Writer, title: str, entries: Sequence[str], standing: str = "") -> None:
+    """A list below its title, if there is anything in it."""
+    if not entries:
+        return
+    writer.line()
+    writer.line(title, "bold")
+    for entry in entries[:MOST]:
+        if standing:
+            writer.marked(standing, 2, entry)
+        else:
+            writer.paragraph(entry, 2, 3)
+    if len(entries) > MOST:
+        writer.line(f"  ({len(entries) - MOST} more on the page)", "dim")

@@ -1,0 +1,125 @@
+"""Grades what is left of a class, then writes its gradebook and its page."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cs336_grader.pipeline import assignment_asked_for
+from cs336_grader.preforked import Entrance, Preforked
+from cs336_grader.reports import gradebook
+from cs336_grader.reports.files import write
+
+from . import page, slots
+from .grading import request_for
+from .overview import Overview, overview
+from .records import (
+    GRADEBOOK,
+    PAGE,
+    RECORD,
+    Graded,
+    saved,
+)
+from .settings import Settings, save_settings
+from .submissions import Found, Submission, digest
+
+Finished = Callable[[Graded], None]
+# Grades what is left of a class: the submissions, their settings, the folder, who is told.
+Runner = Callable[[Sequence[Submission], Settings, Path, Finished], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Grades on this machine, so many at a time."""
+
+    jobs: int
+
+    def __call__(
+        self, submissions: Sequence[Submission], settings: Settings, out: Path, finished: Finished
+    ) -> None:
+        """Grade them.
+
+        Raises:
+            CouldNotGradeError: nothing can be graded.
+            CouldNotJudgeError: the suite cannot be run.
+        """
+        with entrance(settings, out) as way:
+            slots.grade_all(submissions, slots.Job(settings, out, way), self.jobs, finished)
+
+
+@contextlib.contextmanager
+def entrance(settings: Settings, out: Path) -> Iterator[Entrance | None]:
+    """Where processes that judge are asked for, once for a machine; None where each starts anew."""
+    if sys.platform != "linux":
+        yield None
+        return
+    asked = request_for(Submission("", Path()), settings, out)
+    with Preforked(assignment_asked_for(asked), settings.seed) as way:
+        yield way
+
+
+def grade_class(
+    found: Found, settings: Settings, out: Path, run: Runner, finished: Finished
+) -> Overview:
+    """Grade what is not graded yet, then write the gradebook and the page.
+
+    Args:
+        found: the submissions.
+        settings: what they are graded with.
+        out: where the reports go.
+        run: grades.
+        finished: told of each submission that is done, also of those that were before.
+
+    Raises:
+        OSError: what was found cannot be written.
+    """
+    save_settings(out, settings)
+    done: dict[str, Graded] = {}
+
+    def note(one: Graded) -> None:
+        done[one.record.name] = one
+        finished(one)
+
+    left = []
+    for submission in found.submissions:
+        known = saved(out / submission.name)
+        if known is not None and is_done(known, submission, settings):
+            note(known)
+        else:
+            (out / submission.name / RECORD).unlink(missing_ok=True)
+            left.append(submission)
+    if left:
+        run(left, settings, out, note)
+    return write_class(list(done.values()), found.left_out, out)
+
+
+def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
+    """Whether this very submission was graded with these very settings."""
+    record = known.record
+    return record.settings == settings and record.digest == digest(submission.path)
+
+
+def write_class(done: Sequence[Graded], left_out: Sequence[str], out: Path) -> Overview:
+    """Write the gradebook and the page of a class."""
+    seen = overview(done)
+    rows = [row(one) for one in seen.done]
+    write(out / GRADEBOOK, gradebook.table(rows))
+    write(out / PAGE, page.render(seen, left_out))
+    return seen
+
+
+def row(one: Graded) -> dict[str, object]:
+    """A submission's row in the gradebook."""
+    record = one.record
+    first: dict[str, object] = {
+        "submission": gradebook.cell(record.name),
+        "file": gradebook.cell(record.file),
+    }
+    said: dict[str, object] = {
+        "status": record.status.value,
+        "reason": gradebook.cell(record.reason),
+    }
+    rest = gradebook.row(one.report)
+    del rest["submission"]
+    return {**first, **rest, **said}

@@ -1,0 +1,154 @@
+"""A class graded by the command: all of it, killed and resumed, and once more after a fix."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grader_tests.assignments import TINY
+from grader_tests.classes import RIGHT, STUBS, write_class, zipped
+from grader_tests.commands import ENVIRONMENT, PROGRAM
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked as on Linux")
+LOSES_TEXT = "\n\ndef run_count_words(text):\n    return {}\n"
+# Its import ends whatever process of its user it finds; nothing must come of it.
+DEADLY = "import os\nos.kill(os.getppid(), 9)\nos._exit(1)\n"
+SEED = "7"
+COMMON = ("--assignment", "assignment", "--jobs", "1")
+
+
+def run(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the grader."""
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        cwd=place,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+def batch(place: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Grade the class of a place."""
+    return run(place, "batch", "submissions", *COMMON, *options)
+
+
+def rows(place: Path) -> dict[str, dict[str, str]]:
+    """The gradebook, by names."""
+    with (place / "class" / "gradebook.csv").open(encoding="utf-8", newline="") as file:
+        return {row["submission"]: row for row in csv.DictReader(file)}
+
+
+def records(place: Path) -> dict[str, int]:
+    """When each submission was done."""
+    found = (place / "class").glob("*/record.json")
+    return {path.parent.name: path.stat().st_mtime_ns for path in found}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class that was killed when its first submission was done, and then graded to the end."""
+    place = tmp_path_factory.mktemp("place")
+    shutil.copytree(TINY, place / "assignment", ignore=shutil.ignore_patterns("__pycache__"))
+    write_class(
+        place / "submissions",
+        {"ada": RIGHT, "grace": RIGHT + LOSES_TEXT, "alan": STUBS, "kurt": DEADLY + RIGHT},
+        {"linus.zip": zipped(RIGHT)[:99], "roster.csv": b""},
+    )
+    killed = subprocess.Popen(
+        [*PROGRAM, "batch", "submissions", *COMMON, "--seed", SEED],
+        cwd=place,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + 300
+    while not records(place) and time.monotonic() < end:
+        time.sleep(0.05)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    before = records(place)
+    assert before
+    ended = batch(place)
+    assert ended.returncode == 3, ended.stderr
+    assert "linus: linus is no readable zip archive" in ended.stdout
+    assert records(place).items() >= before.items()
+    return place
+
+
+def test_everybody_has_a_row_and_a_page(place: Path) -> None:
+    """With the same seed, which was kept when it was killed; one bad submission stops no other."""
+    found = rows(place)
+    scores = {name: row["score"] for name, row in found.items()}
+    assert scores == {"ada": "9.0", "alan": "0.0", "grace": "6.0", "kurt": "0.0", "linus": ""}
+    assert {row["seed"] for row in found.values()} == {SEED}
+    assert found["linus"]["status"] == "not judged"
+    assert "no readable zip archive" in found["linus"]["reason"]
+    for name in found:
+        assert (place / "class" / name / "report.html").is_file()
+    page = (place / "class" / "index.html").read_text(encoding="utf-8")
+    assert "grace/report.html" in page
+    assert "roster.csv" in page
+
+
+def test_a_verdict_is_the_same_as_alone(place: Path) -> None:
+    """Of each check, with what was said of it."""
+    alone = run(
+        place, "grade", "submissions/grace.zip", "--assignment", "assignment", "--seed", SEED
+    )
+    assert alone.returncode == 0, alone.stderr
+    first, second = (
+        json.loads((place / folder / "report.json").read_text(encoding="utf-8"))
+        for folder in ("report", "class/grace")
+    )
+    for report in (first, second):
+        for check in report["checks"]:
+            check["duration_seconds"] = 0
+    for name in ("checks", "problems", "score", "findings", "isolation", "submission", "notes"):
+        assert first[name] == second[name]
+
+
+def test_what_is_done_is_not_done_again(place: Path) -> None:
+    """Nothing is graded, and the files are as they were."""
+    before, gradebook = records(place), (place / "class" / "gradebook.csv").read_bytes()
+    assert batch(place).returncode == 3
+    assert records(place) == before
+    assert (place / "class" / "gradebook.csv").read_bytes() == gradebook
+
+
+def test_another_seed_is_another_class(place: Path) -> None:
+    """The command says what differs, and touches nothing."""
+    refused = batch(place, "--seed", "8")
+    assert refused.returncode == 2
+    assert "graded with another seed" in refused.stderr
+
+
+def test_a_fix_shows_who_changes_before_anything_is_replaced(place: Path) -> None:
+    """Then replaces it, once that is asked for, without grading again."""
+    path = place / "assignment" / "tests" / "test_counting.py"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("snapshot.assert_match(", "str("), encoding="utf-8")
+    old = (place / "class" / "gradebook.csv").read_bytes()
+    assert "graded with another grader or assignment" in batch(place).stderr
+    shown = run(place, "regrade", "class", "--jobs", "1")
+    assert shown.returncode == 3, shown.stderr
+    assert "1 of 5 grades change" in shown.stdout
+    assert "grace: 6 / 9 -> 8.7 / 9" in shown.stdout.replace("→", "->")
+    assert "test_count_words: failed" in shown.stdout
+    assert "Nothing was replaced" in shown.stdout
+    assert (place / "class" / "gradebook.csv").read_bytes() == old
+    graded = (place / "class" / ".regraded" / "grace" / "record.json").stat().st_mtime_ns
+    replaced = run(place, "regrade", "class", "--jobs", "1", "--write")
+    assert replaced.returncode == 3, replaced.stderr
+    assert rows(place)["grace"]["score"] == "8.7"
+    assert records(place)["grace"] == graded
+    assert not (place / "class" / ".regraded").exists()

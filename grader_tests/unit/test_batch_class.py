@@ -1,0 +1,194 @@
+"""A class from above: what was lost, by what, who is alike, and who changes after a fix."""
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import html5lib
+import pytest
+
+from cs336_grader.batch import likeness, page, regrade, terminal
+from cs336_grader.batch.overview import overview
+from cs336_grader.batch.records import Graded, Record, Status, save
+from cs336_grader.batch.settings import Settings, different, digest_of
+from cs336_grader.batch.whole_class import row, write_class
+from cs336_grader.records import Staged
+from cs336_grader.reports import gradebook
+from cs336_grader.reports.formats import FORMATS, Destination, publish
+from grader_tests.unit.sample_reports import CASES, DIVIDED, HOSTILE, report
+from grader_tests.unit.submissions import write
+
+SETTINGS = Settings("submissions", "assignment", "0" * 64, 7)
+PADDED = {"test_moving_average": "Your output is what you get when the end is padded.\nMore."}
+
+
+def graded(name: str, case: str = "all_passed", **changed: object) -> Graded:
+    """A submission that is done."""
+    judged = case not in ("not_judged", "could_not_judge")
+    status = Status.GRADED if judged else Status.NOT_JUDGED
+    record = Record(name, f"{name}.zip", name * 8, SETTINGS, status, "" if judged else "No room.")
+    return Graded(replace(record, **changed), CASES[case])  # type: ignore[arg-type]
+
+
+def mistaken(name: str) -> Graded:
+    """A submission in which a mistake was recognised, and one in another problem that it caused."""
+    found = report({**PADDED, "test_count_words": "This comes of it."})
+    checks = tuple(
+        replace(check, mistakes=("moving_average/padded",)) if check.message else check
+        for check in found.checks
+    )
+    return Graded(graded(name).record, replace(found, checks=checks))
+
+
+def test_grades_and_losses() -> None:
+    """Only what was judged is counted; the problem that cost most comes first."""
+    seen = overview([graded("b", "mixed"), graded("a"), graded("c", "could_not_judge")])
+    assert [one.record.name for one in seen.done] == ["a", "b", "c"]
+    assert seen.percents.keys() == {"a", "b"}
+    assert (seen.bins[-1], sum(seen.bins)) == (1, 2)
+    assert [one.record.name for one in seen.unjudged] == ["c"]
+    assert [loss.lost for loss in seen.problems] == sorted(
+        (loss.lost for loss in seen.problems), reverse=True
+    )
+    first = seen.problems[0]
+    assert (first.judged, first.full) == (2, 1)
+
+
+def test_a_mistake_is_counted_once_where_it_was_made() -> None:
+    """Not in what is built on it, and once for a submission."""
+    (found,) = overview([mistaken("a"), mistaken("b"), graded("c")]).mistakes
+    assert (found.id, found.names) == ("moving_average/padded", ("a", "b"))
+    assert found.said == "Your output is what you get when the end is padded."
+    assert found.lost == pytest.approx(2.0)
+
+
+def test_a_class_without_a_grade() -> None:
+    """Divides by nothing."""
+    seen = overview([graded("a", "could_not_judge")])
+    assert (seen.mean, seen.median, sum(seen.bins)) == (0.0, 0.0, 0)
+    assert "0 of 1 submissions graded" in terminal.render(seen, (), 80, True, ()).plain
+    html5lib.HTMLParser(strict=True).parse(page.render(seen, ()))
+
+
+def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
+    """Whatever names they have, and whatever their code said."""
+    evil = graded("a<b>", file="<script>alert(1)</script>", reason=HOSTILE, status=Status.SET_ASIDE)
+    many = [mistaken(f"m{number}") for number in range(12)]
+    seen = overview([evil, graded("d", "mixed"), graded("e", "not_judged"), *many])
+    text = page.render(seen, ["<i>roster</i>: no folder and no archive"])
+    html5lib.HTMLParser(strict=True).parse(text)
+    assert "<script" not in text
+    assert "<i>" not in text
+    assert "a%3Cb%3E/report.html" in text
+    assert "and 2 more" in text
+
+
+def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) -> None:
+    """Tracks differ from one submission to the next; a cell is empty where there is nothing."""
+    one = graded("a")
+    other = Graded(graded("=b").record, report(assignment=DIVIDED))
+    write_class([other, one], ("roster.csv: no folder",), tmp_path)
+    with (tmp_path / "gradebook.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [cells["submission"] for cells in rows] == ["'=b", "a"]
+    assert rows[0]["file"] == "'=b.zip"
+    assert rows[1]["track numbers"] == ""
+    assert rows[0]["track numbers"] != ""
+    assert (tmp_path / "index.html").is_file()
+
+
+def test_a_row_has_all_that_a_gradebook_of_one_has() -> None:
+    """Under the same names."""
+    alone = next(csv.DictReader(io.StringIO(gradebook.render(CASES["mixed"]))))
+    cells = row(graded("a", "mixed"))
+    assert {name: str(cells[name]) for name in alone if name != "submission"} == {
+        name: value for name, value in alone.items() if name != "submission"
+    }
+
+
+CODE = (
+    "def attention(q, k, v):\n    scores = q @ k.T / 8.0\n    return scores.softmax(-1) @ v\n" * 9
+)
+RENAMED = CODE.replace("scores", "s").replace("q", "queries").replace("8.0", "4.0")
+OTHER = (
+    "class Model:\n    x: int = 3\n    def run(self):\n        while True:\n            yield 1\n"
+)
+
+
+def tokens(tmp_path: Path, name: str, text: str) -> tuple[str, str]:
+    """A submission's name and tokens."""
+    root = write(tmp_path / name, {"package/model.py": text, "tests/adapters.py": name * 500})
+    staged = Staged(name, "", root, "tests.adapters", (".",), (), frozenset())
+    return name, likeness.tokens(staged)
+
+
+def test_what_is_alike_is_found_whatever_it_is_called(tmp_path: Path) -> None:
+    """Names, numbers, comments and layout do not count; what is short has nobody like it."""
+    texts = {"a": CODE, "b": f"# mine\n{RENAMED}", "c": OTHER * 20, "d": "x = 1\n", "e": "x = 1\n"}
+    found = likeness.groups([tokens(tmp_path, name, text) for name, text in texts.items()])
+    assert [(group.names, group.share) for group in found] == [(("a", "b"), 1.0)]
+
+
+def test_no_code_is_too_strange_to_be_compared(tmp_path: Path) -> None:
+    """What cannot be read is taken as far as it can."""
+    assert tokens(tmp_path, "a", "def f(:\n  'open\n")[1]
+    write(tmp_path / "b" / "package", {"model.py": b"\xff\xfe\x00"})
+    assert likeness.groups([]) == []
+
+
+def test_settings_that_differ_are_named() -> None:
+    """So that whoever starts a batch again knows what is not as it was."""
+    assert (
+        different(SETTINGS, replace(SETTINGS, seed=8, digest="1")) == "grader or assignment, seed"
+    )
+
+
+def test_what_grades_has_a_digest(tmp_path: Path) -> None:
+    """Of every file, but not of what Python keeps of it."""
+    folder = write(tmp_path / "tests", {"a.py": "1"})
+    first = digest_of([folder])
+    write(folder, {"__pycache__/a.pyc": "1"})
+    assert digest_of([folder]) == first
+    write(folder, {"a.py": "2"})
+    assert digest_of([folder]) != first
+
+
+def kept(out: Path, one: Graded) -> Graded:
+    """The same, written as a batch does."""
+    folder = out / one.record.name
+    publish(one.report, [Destination(FORMATS["json"], folder / "report.json")])
+    save(folder, one.record)
+    return one
+
+
+def test_who_changes_and_why(tmp_path: Path) -> None:
+    """Those alone whose grade is another; with each check, the points, and what was handed in."""
+    kept(tmp_path, graded("same", "mixed"))
+    kept(tmp_path, graded("better", "mixed"))
+    kept(tmp_path, graded("worse"))
+    now = [
+        graded("same", "mixed"),
+        graded("better", digest="other"),
+        graded("worse", "could_not_judge"),
+        graded("new"),
+    ]
+    found = {change.name: change for change in regrade.changes(tmp_path, now)}
+    assert found.keys() == {"better", "worse", "new"}
+    better = found["better"]
+    assert better.after == "9 / 9"
+    assert better.reasons[0] == "Something else was handed in."
+    assert "tests/test_counting.py::test_count_words: failed → passed" in better.reasons
+    assert "count_words: 0.0 → 3.0 points." in better.reasons
+    assert found["worse"].reasons[0] == "No room."
+    assert found["new"].before == "no grade"
+    text = regrade.render(list(found.values()), 4, 80, True).plain
+    assert text.startswith("3 of 4 grades change")
+    assert text.isascii()
+
+
+def test_points_that_nobody_had_are_no_change(tmp_path: Path) -> None:
+    """Where all is as it was, one line says so."""
+    kept(tmp_path, graded("a"))
+    assert list(regrade.changes(tmp_path, [graded("a")])) == []
+    assert regrade.render([], 1, 80, True).plain == "None of 1 grades changes."
