@@ -12,7 +12,7 @@ DOCUMENT = Path("docs/performance.md")
 NOTES = Path(__file__).with_name("notes.md")
 TRAININGS = [
     ("docstrings", 10**6, 5_000, 3),
-    ("docstrings", 10**7, 10_000, 3),
+    ("docstrings", 10**7, 10_000, 1),
     ("sources", 10**7, 10_000, 1),
     ("sources", 10**8, 32_000, 1),
 ]
