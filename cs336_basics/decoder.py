@@ -114,8 +114,10 @@ class CausalMultiHeadSelfAttention(nn.Module):
         if cache is not None:
             K, V = cache.extend(K, V)
         S = K.shape[-2]
-        # The last query stands where the last key stands.
-        causal_mask = torch.ones(T, S, dtype=torch.bool, device=x.device).tril(S - T)
+        # The last query stands where the last key stands, and one alone sees them all.
+        causal_mask = (
+            None if T == 1 else torch.ones(T, S, dtype=torch.bool, device=x.device).tril(S - T)
+        )
         heads = scaled_dot_product_attention(Q, K, V, causal_mask, self.dropout)  # (..., H, T, d_v)
         output: Float[Tensor, "... T d_model"] = self.output_proj(
             heads.transpose(-3, -2).flatten(-2)

@@ -139,8 +139,12 @@ def scaled_dot_product_attention(
     scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])  # (..., queries, keys)
     if mask is None:
         return dropout(softmax(scores, dim=-1)) @ V
-    # The lowest finite number, for a row of nothing but -inf is NaN in value and in gradient;
-    # such a row comes out uniform instead and is emptied by the second fill.
-    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    weights = softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+    # The lowest finite number, for the largest of a row of nothing but -inf would be -inf.
+    lowest = torch.finfo(scores.dtype).min
+    largest = torch.where(mask, scores, lowest).amax(dim=-1, keepdim=True).detach()
+    # Hidden scores are zeroed before exp, which takes twenty times as long where it underflows.
+    exponentials = torch.where(mask, scores - largest, 0.0).exp() * mask
+    total = exponentials.sum(dim=-1, keepdim=True)
+    # Every other row has a total of at least exp(0).
+    weights = exponentials / total.clamp(min=1.0)
     return dropout(weights) @ V

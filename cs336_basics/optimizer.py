@@ -72,12 +72,15 @@ class AdamW(torch.optim.Optimizer):
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1
         m, v, t = state["exp_avg"], state["exp_avg_sq"], state["step"]
-        m.mul_(beta1).add_(gradient, alpha=1 - beta1)
+        m.lerp_(gradient, 1 - beta1)
         v.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        # Both start at zero, which biases them towards it; the divisions take that out.
-        denominator = (v / (1 - beta2**t)).sqrt_().add_(group["eps"])
-        parameter.mul_(1 - lr * group["weight_decay"])
-        parameter.addcdiv_(m, denominator, value=-lr / (1 - beta1**t))
+        # Both start at zero, which biases them towards it; divisions take that out, that of v of
+        # numbers instead of tensors: sqrt(v / c) + ε is (sqrt(v) + ε sqrt(c)) / sqrt(c).
+        root = math.sqrt(1 - beta2**t)
+        denominator = v.sqrt().add_(group["eps"] * root)
+        if group["weight_decay"] != 0:
+            parameter.mul_(1 - lr * group["weight_decay"])
+        parameter.addcdiv_(m, denominator, value=-lr * root / (1 - beta1**t))
 
 
 def get_lr_cosine_schedule(

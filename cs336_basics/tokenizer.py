@@ -15,15 +15,22 @@ others, in order, for the characters from U+0100 on (a space is ``Ġ``, a line f
 import heapq
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import cached_property
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
-from cs336_basics.pretokenization import PRETOKEN, special_token_pattern
+from cs336_basics.batch_merging import BatchMerger
+from cs336_basics.pretokenization import pretokenize, special_token_pattern
 
 # About 12 MB at most; longer pre-tokens hardly ever come twice.
 CACHE_SIZE = 2**16
 CACHED_LENGTH = 32
+# In a text of so many characters, pre-tokens that are new are worth encoding side by side.
+LONG_TEXT = 2**17
+# So many pieces of text are looked at together.
+PIECES = 2**9
 
 # An unfinished pre-token of more characters is looked at again only when it has doubled, so that
 # the time for it grows with its length and not with the square.
@@ -121,7 +128,7 @@ class Tokenizer:
             if index % 2 == 1:
                 ids.append(self.special_ids[part])
             else:
-                self.encode_pretokens(PRETOKEN.findall(part), ids)
+                self.encode_part(part, ids)
         return ids
 
     def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
@@ -153,7 +160,7 @@ class Tokenizer:
             # From open_start on, a special token that starts earlier or is longer may be coming.
             if match is None or match.start() >= open_start:
                 break
-            self.encode_pretokens(PRETOKEN.findall(text[start : match.start()]), ids)
+            self.encode_part(text[start : match.start()], ids)
             ids.append(self.special_ids[match.group()])
             start = match.end()
         pretokens, rest = split_certain(text[start:open_start])
@@ -164,6 +171,45 @@ class Tokenizer:
         """Where a special token may have begun that the text does not hold to its end."""
         first = max(0, len(text) - self.longest_beginning)
         return [i for i in range(first, len(text)) if text[i:] in self.special_beginnings]
+
+    def encode_part(self, text: str, ids: list[int]) -> None:
+        """Append the ids of a text without special tokens."""
+        pretokens = pretokenize(text)
+        merger = self.batch_merger if len(text) >= LONG_TEXT else None
+        if merger is None:
+            self.encode_pretokens(chain.from_iterable(pretokens), ids)
+            return
+        while found := self.encode_together(islice(pretokens, PIECES), merger):
+            ids += chain.from_iterable(found)
+
+    def encode_together(self, pieces: Iterable[list[str]], merger: BatchMerger) -> list[list[int]]:
+        """The ids of each pre-token; those that are new are encoded side by side."""
+        # A copy, for threads that share a tokenizer must not see lists that are still empty.
+        table = defaultdict(list, self.cache)
+        num_known = len(table)
+        found: list[list[int]] = []
+        for piece in pieces:
+            found += map(table.__getitem__, piece)
+        new = dict(islice(reversed(table.items()), len(table) - num_known))
+        short = [pretoken for pretoken in new if len(pretoken) <= CACHED_LENGTH]
+        if short:
+            encoded = merger.encode([pretoken.encode("utf-8") for pretoken in short])
+            for pretoken, ids in zip(short, encoded, strict=True):
+                new[pretoken].extend(ids)
+        for pretoken in new.keys() - set(short):
+            new[pretoken].extend(self.encode_pretoken(pretoken))
+        if len(self.cache) + len(short) > CACHE_SIZE:
+            self.cache.clear()
+        self.cache.update((pretoken, new[pretoken]) for pretoken in short[:CACHE_SIZE])
+        return found
+
+    @cached_property
+    def batch_merger(self) -> BatchMerger | None:
+        """The same merges for many words at once, where every token that they need has an id."""
+        try:
+            return BatchMerger(self.ranks, self.token_ids) if self.ranks else None
+        except KeyError:
+            return None
 
     def encode_pretokens(self, pretokens: Iterable[str], ids: list[int]) -> None:
         """Append the ids of each pre-token to ids."""
@@ -190,33 +236,45 @@ class Tokenizer:
     def merge(self, word: bytes) -> list[bytes]:
         """Merge the pair of lowest rank, the leftmost of several, until no pair has a rank.
 
-        A heap of the pairs and links between neighbours, so that a word of n bytes takes
-        O(n log n).
+        Places are kept by rank, and neighbours linked, so that a word of n bytes takes O(n log n).
         """
         parts = [word[i : i + 1] for i in range(len(word))]
         after = list(range(1, len(parts) + 1))
         before = list(range(-1, len(parts)))
-        heap = []
-        for i, pair in enumerate(pairwise(parts)):
-            if pair in self.ranks:
-                heap.append((self.ranks[pair], i))
-        heapq.heapify(heap)
-        while heap:
-            rank, i = heapq.heappop(heap)
-            j = after[i]
-            # A part swallowed by another is empty, and one that has grown has other ranks.
-            if j == len(parts) or self.ranks.get((parts[i], parts[j])) != rank:
-                continue
-            parts[i] += parts[j]
-            parts[j] = b""
-            after[i] = after[j]
-            before[after[i]] = i
-            for left, right in ((before[i], i), (i, after[i])):
-                if left >= 0 and right < len(parts):
-                    new_rank = self.ranks.get((parts[left], parts[right]))
-                    if new_rank is not None:
-                        heapq.heappush(heap, (new_rank, left))
+        places = self.places_by_rank(parts)
+        waiting = sorted(places)
+        while waiting:
+            rank = heapq.heappop(waiting)
+            found = sorted(places.pop(rank))
+            for index, i in enumerate(found):
+                if waiting and waiting[0] < rank:  # only where merges are in no order of creation
+                    heapq.heappush(waiting, rank)
+                    places[rank] = found[index:]
+                    break
+                j = after[i]
+                # A part swallowed by another is empty, and one that has grown has other ranks.
+                if j == len(parts) or self.ranks.get((parts[i], parts[j])) != rank:
+                    continue
+                parts[i] += parts[j]
+                parts[j] = b""
+                after[i] = after[j]
+                before[after[i]] = i
+                for left, right in ((before[i], i), (i, after[i])):
+                    if left >= 0 and right < len(parts):
+                        new_rank = self.ranks.get((parts[left], parts[right]))
+                        if new_rank is not None:
+                            if new_rank not in places:
+                                heapq.heappush(waiting, new_rank)
+                            places[new_rank].append(left)
         return [part for part in parts if part]
+
+    def places_by_rank(self, parts: Sequence[bytes]) -> defaultdict[int, list[int]]:
+        """Where pairs stand that can be merged."""
+        places = defaultdict(list)
+        for i, pair in enumerate(pairwise(parts)):
+            if (rank := self.ranks.get(pair)) is not None:
+                places[rank].append(i)
+        return places
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """The text of the ids, with U+FFFD for bytes that are no UTF-8.
@@ -244,7 +302,7 @@ def split_certain(segment: str) -> tuple[list[str], str]:
     >>> split_certain("we'l")
     (['we'], "'l")
     """
-    pretokens = PRETOKEN.findall(segment)
+    pretokens = list(chain.from_iterable(pretokenize(segment)))
     unfinished = 2 if pretokens[-2:] in (["'", "l"], ["'", "v"], ["'", "r"]) else 1
     return pretokens[:-unfinished], "".join(pretokens[-unfinished:])
 

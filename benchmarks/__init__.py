@@ -1,0 +1,1 @@
+"""How fast the slow parts are, beside what people use otherwise: make bench."""

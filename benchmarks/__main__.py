@@ -1,0 +1,42 @@
+"""Measure everything and write docs/performance.md: make bench."""
+
+import argparse
+from pathlib import Path
+
+import torch
+
+from benchmarks import learning, tokenizing
+from benchmarks.report import machine, table
+
+DOCUMENT = Path("docs/performance.md")
+NOTES = Path(__file__).with_name("notes.md")
+TRAININGS = [
+    ("docstrings", 10**6, 5_000, 3),
+    ("docstrings", 10**7, 10_000, 1),
+    ("sources", 10**7, 10_000, 1),
+    ("sources", 10**8, 32_000, 1),
+]
+
+
+def main() -> None:
+    """Run what is asked for, by default all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=main.__doc__)
+    parser.add_argument("--small", action="store_true", help="leave out the texts of 100 MB")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    trainings = TRAININGS[:-1] if options.small else TRAININGS
+    tables = {
+        "train": table(tokenizing.training(trainings), "tokenizers", None, 1.0),
+        "encode": table(tokenizing.encoding([10**6, 10**7], 3), "tiktoken", 0.6, None),
+        "letter": table(tokenizing.one_letter(3), "1 MB of docstrings", None, 10),
+        "step": table(learning.steps(9), "transformers", None, 0.85),
+        "generate": table(learning.generation(3), "transformers", 1.5, None),
+    }
+    text = NOTES.read_text(encoding="utf-8").replace("{machine}", machine())
+    for name, rows in tables.items():
+        text = text.replace(f"{{{name}}}", rows)
+    DOCUMENT.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Merging many words side by side, for which arrays are worth their overhead.
+
+In every round, each word that still has a pair to merge merges the one of lowest rank, the leftmost
+of several: what Tokenizer.merge does to a word alone.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+
+
+class BatchMerger:
+    """Encodes words with the merges of a tokenizer.
+
+    Args:
+        ranks: the merges and their ranks; there must be one.
+        token_ids: the ids of tokens.
+
+    Raises:
+        KeyError: a byte, or a token of a merge, has no id.
+    """
+
+    def __init__(
+        self, ranks: Mapping[tuple[bytes, bytes], int], token_ids: Mapping[bytes, int]
+    ) -> None:
+        pairs = sorted(ranks, key=ranks.__getitem__)
+        self.of_byte = np.array([token_ids[bytes([byte])] for byte in range(256)])
+        self.merged = np.array([token_ids[first + second] for first, second in pairs])
+        first, second = (np.array([token_ids[pair[half]] for pair in pairs]) for half in (0, 1))
+        self.factor = max(token_ids.values()) + 1
+        keys = first * self.factor + second
+        self.order = keys.argsort()
+        self.keys = keys[self.order]
+        # The place of every pair among the merges; their number says that it is none.
+        self.none = len(pairs)
+        # Most look-ups are of pairs of bytes, so these have a table.
+        bytes_and_bytes = np.meshgrid(self.of_byte, self.of_byte, indexing="ij")
+        self.of_bytes = self.look_up(*bytes_and_bytes)
+
+    def look_up(self, first: Integers, second: Integers) -> Integers:
+        """The place of each pair among the merges, or none."""
+        keys = first * self.factor + second
+        places = self.keys.searchsorted(keys)
+        places[places == len(self.keys)] = 0
+        return np.where(self.keys[places] == keys, self.order[places], self.none)
+
+    def encode(self, words: Sequence[bytes]) -> list[list[int]]:
+        """The token ids of each word; none is empty."""
+        sizes = np.array([len(word) for word in words])
+        letters = np.frombuffer(b"".join(words), dtype=np.uint8)
+        tokens = self.of_byte[letters]
+        owners = np.repeat(np.arange(len(words)), sizes)
+        ranks = np.full(len(tokens), self.none)
+        ranks[:-1] = self.of_bytes[letters[:-1], letters[1:]]
+        ranks[sizes.cumsum() - 1] = self.none  # no pair begins with the last token of a word
+        finished = []
+        while True:
+            best = np.minimum.reduceat(ranks, sizes.cumsum() - sizes)
+            unfinished = np.repeat(best < self.none, sizes)
+            finished.append((tokens[~unfinished], owners[~unfinished]))
+            if not unfinished.any():
+                break
+            tokens, owners, ranks = tokens[unfinished], owners[unfinished], ranks[unfinished]
+            best, sizes = best[best < self.none], sizes[best < self.none]
+            places = np.flatnonzero(ranks == np.repeat(best, sizes))
+            places = places[np.diff(owners[places], prepend=-1) > 0]
+            tokens[places] = self.merged[best]
+            kept = np.ones(len(tokens), dtype=bool)
+            kept[places + 1] = False
+            tokens, owners, ranks = tokens[kept], owners[kept], ranks[kept]
+            sizes -= 1
+            self.rank_anew(tokens, owners, ranks, places - np.arange(len(places)))
+        return self.by_word(finished, len(words))
+
+    def rank_anew(
+        self, tokens: Integers, owners: Integers, ranks: Integers, places: Integers
+    ) -> None:
+        """Look up the pairs that the new tokens in these places belong to."""
+        ranks[places] = self.none
+        begins = np.concatenate((places - 1, places))
+        begins = begins[(begins >= 0) & (begins + 1 < len(tokens))]
+        begins = begins[owners[begins] == owners[begins + 1]]
+        ranks[begins] = self.look_up(tokens[begins], tokens[begins + 1])
+
+    def by_word(self, finished: list[tuple[Integers, Integers]], num_words: int) -> list[list[int]]:
+        """Sort the tokens of words that were finished one after the other."""
+        tokens, owners = (np.concatenate(parts) for parts in zip(*finished, strict=True))
+        ids = tokens[owners.argsort(kind="stable")].tolist()
+        ends = np.bincount(owners, minlength=num_words).cumsum().tolist()
+        return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]
