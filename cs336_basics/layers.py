@@ -145,6 +145,6 @@ def scaled_dot_product_attention(
     # Hidden scores are zeroed before exp, which takes twenty times as long where it underflows.
     exponentials = torch.where(mask, scores - largest, 0.0).exp() * mask
     total = exponentials.sum(dim=-1, keepdim=True)
-    # Every other row has a total of at least exp(0).
-    weights = exponentials / total.clamp(min=1.0)
+    # Only of a row that sees no key is it zero.
+    weights = exponentials / torch.where(total > 0, total, 1.0)
     return dropout(weights) @ V
