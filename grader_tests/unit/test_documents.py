@@ -57,8 +57,10 @@ def assert_understood(words: list[str], help_text: str) -> None:
     options = {word.split("=")[0] for word in words if word.startswith("--")}
     unknown = {option for option in options if option not in help_text}
     assert not unknown, f"no such option: {unknown}"
+    # A path may be an option's value.
+    values = [word.partition("=")[2] if word.startswith("--") else word for word in words]
     paths = [
-        word.split("::")[0] for word in words if "/" in word and not word.startswith(ELSEWHERE)
+        value.split("::")[0] for value in values if "/" in value and not value.startswith(ELSEWHERE)
     ]
     missing = [path for path in paths if not (ROOT / path).exists()]
     assert not missing, f"no such path: {missing}"
