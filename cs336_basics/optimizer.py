@@ -72,15 +72,12 @@ class AdamW(torch.optim.Optimizer):
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1
         m, v, t = state["exp_avg"], state["exp_avg_sq"], state["step"]
-        m.lerp_(gradient, 1 - beta1)
+        m.mul_(beta1).add_(gradient, alpha=1 - beta1)
         v.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        # Both start at zero, which biases them towards it; divisions take that out, that of v of
-        # numbers instead of tensors: sqrt(v / c) + ε is (sqrt(v) + ε sqrt(c)) / sqrt(c).
-        root = math.sqrt(1 - beta2**t)
-        denominator = v.sqrt().add_(group["eps"] * root)
-        if group["weight_decay"] != 0:
-            parameter.mul_(1 - lr * group["weight_decay"])
-        parameter.addcdiv_(m, denominator, value=-lr * root / (1 - beta1**t))
+        # Both start at zero, which biases them towards it; the divisions take that out.
+        denominator = (v / (1 - beta2**t)).sqrt_().add_(group["eps"])
+        parameter.mul_(1 - lr * group["weight_decay"])
+        parameter.addcdiv_(m, denominator, value=-lr / (1 - beta1**t))
 
 
 def get_lr_cosine_schedule(
@@ -102,15 +99,18 @@ def get_lr_cosine_schedule(
 
 
 @torch.no_grad()
-def clip_gradients(parameters: Iterable[Tensor], max_l2_norm: float) -> None:
+def clip_gradients(parameters: Iterable[Tensor], max_l2_norm: float) -> float:
     """Scale all gradients in place by max_l2_norm / (norm + 1e-6) where their norm is larger.
 
     The norm is that of all gradients as one vector; a smaller one is left as it is, and so are
     parameters without a gradient.
+
+    Returns:
+        The norm before.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if not gradients:
-        return
+        return 0.0
     # In float32 at least, because squares overflow float16 from 256 on.
     norms = [
         torch.linalg.vector_norm(gradient, dtype=torch.promote_types(gradient.dtype, torch.float32))
@@ -120,3 +120,4 @@ def clip_gradients(parameters: Iterable[Tensor], max_l2_norm: float) -> None:
     if norm > max_l2_norm:
         for gradient in gradients:
             gradient.mul_((max_l2_norm / (norm + 1e-6)).to(gradient.device))
+    return float(norm)

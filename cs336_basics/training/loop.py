@@ -152,13 +152,12 @@ class Trainer:
         totals = torch.tensor([self.backward(), float(stop)], device=self.processes.device)
         loss, stop_sum = self.processes.sum(totals).tolist()
         self.processes.sum_gradients(self.model)
-        norm = gradient_norm(self.model)
+        norm = clip_gradients(self.model.parameters(), settings.max_norm)
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise DivergedError(
                 f"at step {self.step + 1}, with learning rate {rate:.3g}, the loss is {loss} and "
                 f"the norm of its gradient {norm}; {self.run.last_good()}"
             )
-        clip_gradients(self.model.parameters(), settings.max_norm)
         self.optimizer.step()
         self.step += 1
         now = time.monotonic()
@@ -222,9 +221,3 @@ class Trainer:
         self.run.record(record)
         self.run.save_if_best(self.model, self.optimizer, self.step, loss)
         return record
-
-
-def gradient_norm(model: nn.Module) -> float:
-    """The norm of all gradients as one vector."""
-    norms = [torch.linalg.vector_norm(p.grad) for p in model.parameters() if p.grad is not None]
-    return float(torch.linalg.vector_norm(torch.stack(norms)))
