@@ -16,6 +16,7 @@ from typing import Any
 from distributed import Client, KilledWorker, as_completed
 
 from cs336_grader.reports.files import write
+from cs336_grader.reports.formats import FORMATS
 
 from . import grading, on_worker
 from .on_worker import Sent, Task
@@ -27,7 +28,7 @@ from .whole_class import Finished
 
 WAIT_SECONDS = 60
 # Of the name of a worker's file, only this is written: it comes from another machine.
-EXPECTED = {"report.json", "report.html", RECORD}
+EXPECTED = {*(FORMATS[name].file_name for name in ("json", "html")), RECORD}
 KILLED = "{} workers ended while they graded it"
 
 
@@ -77,8 +78,12 @@ class Round:
         waiting = deque(submissions)
         ended: Any = as_completed  # which has no types
         running = ended(loop=self.client.loop)
-        while len(self.asked) < max(1, self.threads()) and waiting:
-            running.add(self.submit(waiting.popleft(), sent=False))
+
+        def fill() -> None:
+            while len(self.asked) < max(1, self.threads()) and waiting:
+                running.add(self.submit(waiting.popleft(), sent=False))
+
+        fill()
         for future in running:
             submission = self.asked.pop(future.key)
             found = self.outcome(future, submission)
@@ -86,8 +91,7 @@ class Round:
                 running.add(self.submit(submission, sent=True))
                 continue
             self.finished(found)
-            while len(self.asked) < max(1, self.threads()) and waiting:
-                running.add(self.submit(waiting.popleft(), sent=False))
+            fill()
 
     def threads(self) -> int:
         """How many submissions can be graded at a time now."""

@@ -73,10 +73,9 @@ def find(folder: Path, but: Path) -> Found:
     )
     names = gradescope_names(folder / GRADESCOPE)
     candidates = [path for path in entries if path.is_dir() or is_archive(path)]
-    left_out = [f"{path.name}: no folder and no archive" for path in entries]
     left_out = [
-        told
-        for told, path in zip(left_out, entries, strict=True)
+        f"{path.name}: no folder and no archive"
+        for path in entries
         if path not in candidates and path.name != GRADESCOPE
     ]
     chosen, older = newest(candidates)
