@@ -1,7 +1,6 @@
 """The command ``cs336 audit``."""
 
 import os
-import sys
 from pathlib import Path
 
 import click
@@ -12,11 +11,10 @@ from .commands import (
     GRADED,
     INTERRUPTED,
     USAGE,
-    UnjudgedError,
     default_assignment,
-    unknown_name,
+    ended_in_words,
 )
-from .judging.choice import UnknownNameError, named_problems
+from .judging.choice import named_problems
 from .rubric import RubricError, load_assignment
 
 EPILOG = f"""\b
@@ -69,19 +67,13 @@ def audit(
     # Imported here because grading has no use for it, nor for what it brings.
     from . import audit as auditing  # noqa: PLC0415
 
-    try:
+    with ended_in_words(
+        "The checks could not be audited.\n",
+        (RubricError, OSError, auditing.CouldNotAuditError),
+        "Interrupted. Nothing was written.",
+    ):
         # No submission is judged here, so there is none to keep away from.
         known = load_assignment(assignment or default_assignment(Path(os.devnull)))
         plan = auditing.Plan(known, named_problems(known.rubric, problems), jobs)
         found = auditing.carry_out(plan, report_dir)
-    except UnknownNameError as error:
-        raise unknown_name(error.kind, error.name, error.known) from error
-    except (RubricError, auditing.CouldNotAuditError, OSError) as error:
-        raise UnjudgedError(f"The checks could not be audited.\n{error}") from error
-    except Exception as error:
-        # Python's own exit code would say that something does not hold.
-        raise UnjudgedError(f"A fault of this program: {type(error).__name__}: {error}") from error
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted. Nothing was written.", err=True)
-        sys.exit(INTERRUPTED)
     context.exit(BELOW_THE_BAR if found.faults else GRADED)

@@ -22,10 +22,10 @@ from .commands import (
     USAGE,
     UnjudgedError,
     default_assignment,
-    unknown_name,
+    ended_in_words,
     worker_python_option,
 )
-from .judging.choice import UnknownNameError
+from .judging.choice import attempted_problems, named_problems
 from .records import CouldNotJudgeError
 from .reports import printing
 from .rubric import RubricError, load_assignment
@@ -118,7 +118,7 @@ def batch(
 
     if only and tracks:
         raise click.UsageError("--only names problems of any track: leave out --track.")
-    with ended_in_words():
+    with graded_in_words():
         folder = folder.resolve()
         asked = Settings(
             submissions=str(folder),
@@ -158,7 +158,7 @@ def regrade(
     from .batch import settings as kept  # noqa: PLC0415
     from .batch.submissions import find  # noqa: PLC0415
 
-    with ended_in_words():
+    with graded_in_words():
         before = kept.saved_settings(report_dir)
         if before is None:
             raise click.UsageError(f"{report_dir} holds no class that cs336 batch has graded.")
@@ -222,7 +222,6 @@ def checked(asked: "Settings") -> "Settings":
         UnknownNameError: it lacks a problem or a track that was asked for.
     """
     from .batch.settings import with_digest  # noqa: PLC0415
-    from .judging.choice import attempted_problems, named_problems  # noqa: PLC0415
 
     assignment = load_assignment(Path(asked.assignment))
     named_problems(assignment.rubric, asked.only)
@@ -251,24 +250,18 @@ def show(seen: "Overview", found: "Found", out: Path) -> None:
 
 
 @contextlib.contextmanager
-def ended_in_words() -> Iterator[None]:
-    """Turn every way to end early into a sentence and an exit code."""
+def graded_in_words() -> Iterator[None]:
+    """Turn every way in which a class is not graded into a sentence and an exit code."""
     from .batch.slots import CouldNotGradeError  # noqa: PLC0415
 
     # Being told to end is an interruption like any other.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except UnknownNameError as error:
-        raise unknown_name(error.kind, error.name, error.known) from error
-    except RubricError as error:
-        raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
-    except (CouldNotGradeError, CouldNotJudgeError, OSError) as error:
-        raise UnjudgedError(f"The class could not be graded: {error}") from error
-    except click.ClickException:
-        raise
-    except Exception as error:
-        raise UnjudgedError(f"A fault of this program: {type(error).__name__}: {error}") from error
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted. The same command goes on from there.", err=True)
-        sys.exit(INTERRUPTED)
+    with ended_in_words(
+        "The class could not be graded: ",
+        (CouldNotGradeError, CouldNotJudgeError, OSError),
+        "Interrupted. The same command goes on from there.",
+    ):
+        try:
+            yield
+        except RubricError as error:
+            raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error

@@ -1,11 +1,14 @@
 """What the commands share: how they end, and which assignment they are about."""
 
+import contextlib
 import difflib
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
+from .judging.choice import UnknownNameError
 from .rubric import RUBRIC
 
 MAX_SEED = 2**63 - 1
@@ -25,6 +28,33 @@ class UnjudgedError(click.ClickException):
     """Ends the program with "could not judge"."""
 
     exit_code = COULD_NOT_JUDGE
+
+
+@contextlib.contextmanager
+def ended_in_words(
+    failed: str, expected: tuple[type[Exception], ...], interrupted: str = "Interrupted."
+) -> Iterator[None]:
+    """Turn every way in which a command ends early into a sentence and an exit code.
+
+    Args:
+        failed: what is said before an error that was to be expected.
+        expected: these errors.
+        interrupted: what is said of an interruption.
+    """
+    try:
+        yield
+    except click.ClickException:
+        raise
+    except UnknownNameError as error:
+        raise unknown_name(error.kind, error.name, error.known) from error
+    except expected as error:
+        raise UnjudgedError(f"{failed}{error}") from error
+    except (KeyboardInterrupt, click.Abort):
+        click.echo(f"\n{interrupted}", err=True)
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        # Python's own exit code would say that something does not hold.
+        raise UnjudgedError(f"A fault of this program: {type(error).__name__}: {error}") from error
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> click.UsageError:

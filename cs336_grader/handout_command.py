@@ -15,11 +15,9 @@ from .commands import (
     GRADED,
     INTERRUPTED,
     USAGE,
-    UnjudgedError,
     default_assignment,
-    unknown_name,
+    ended_in_words,
 )
-from .judging.choice import UnknownNameError
 from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
@@ -73,30 +71,21 @@ def handout(
     # Imported here because grading has no use for it, nor for what it brings.
     from . import handout as making  # noqa: PLC0415
 
-    try:
+    with ended_in_words(
+        "Nothing was handed out.\n", (RubricError, OSError, making.ProofError, SyntaxError)
+    ):
         known = load_assignment(assignment or default_assignment(Path(os.devnull)))
         if update is not None:
-            bring_up_to_date(known, update.resolve(), tracks)
+            try:
+                bring_up_to_date(known, update.resolve(), tracks)
+            except making.ManifestError as error:
+                raise click.UsageError(f"{error}.") from error
         elif out is not None:
             check_place(out, known.folder)
             made = proved(known, tracks)
             making.hand_out(made, out.absolute())
             click.echo(f"{len(made.files)} files in {out}.")
             click.echo(f"Begin as a student does: cd {shlex.quote(str(out))} && uv run pytest")
-    except click.ClickException:
-        raise
-    except UnknownNameError as error:
-        raise unknown_name(error.kind, error.name, error.known) from error
-    except making.ManifestError as error:
-        raise click.UsageError(f"{error}.") from error
-    except (RubricError, making.ProofError, OSError, SyntaxError) as error:
-        raise UnjudgedError(f"Nothing was handed out.\n{error}") from error
-    except Exception as error:
-        # Python's own exit code would say that something does not hold.
-        raise UnjudgedError(f"A fault of this program: {type(error).__name__}: {error}") from error
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted.", err=True)
-        sys.exit(INTERRUPTED)
 
 
 def check_place(out: Path, author: Path) -> None:

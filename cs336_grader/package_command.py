@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from .commands import UnjudgedError, default_assignment, unknown_name
-from .judging.choice import UnknownNameError, known_names
+from .commands import UnjudgedError, default_assignment, ended_in_words
+from .judging.choice import known_names
 from .rubric import RubricError, load_assignment
 
 MEBIBYTE = 2**20
@@ -49,26 +49,20 @@ def gradescope(
     # Imported here because grading has no use for it.
     from .platforms import archive  # noqa: PLC0415
 
-    try:
+    with ended_in_words("Nothing was packed.\n", (RubricError, OSError)):
         known = load_assignment(assignment or default_assignment(Path(os.devnull)))
         known_names("track", tracks, tuple(known.rubric.tracks))
-        files = archive.gradescope(known, minutes, tracks)
+        try:
+            files = archive.gradescope(known, minutes, tracks)
+        except metadata.PackageNotFoundError as error:
+            told = f"Nothing was packed: {error.name} is not installed here."
+            raise UnjudgedError(told) from error
         archive.write(files, out)
-    except UnknownNameError as error:
-        raise unknown_name(error.kind, error.name, error.known) from error
-    except metadata.PackageNotFoundError as error:
-        raise UnjudgedError(f"Nothing was packed: {error.name} is not installed here.") from error
-    except (RubricError, OSError) as error:
-        raise UnjudgedError(f"Nothing was packed.\n{error}") from error
     size = out.stat().st_size / MEBIBYTE
     click.echo(
         f"{len(files)} files, {size:.1f} MB in {out}. It holds the reference: keep it private."
     )
-    points = sum(
-        one.points
-        for one in known.rubric.problems.values()
-        if not one.extra and (not tracks or one.track in tracks)
-    )
+    points = known.rubric.full_marks(tracks)
     click.echo(
         f"On the platform: {points:g} autograder points, 2 GB of memory or more, "
         f"{minutes} minutes or more."

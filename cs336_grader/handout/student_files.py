@@ -53,7 +53,7 @@ def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str
         .render(
             rubric=assignment.rubric,
             tasks=list(tasks(assignment, outline)),
-            points=sum(one.points for one in assignment.rubric.problems.values() if not one.extra),
+            points=assignment.rubric.full_marks(),
             project=project,
             uv=uv,
             tracks=tracks,

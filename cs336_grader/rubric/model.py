@@ -1,6 +1,6 @@
 """What tests/rubric.toml holds, as a model that refuses what does not fit."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -137,6 +137,14 @@ class Rubric(Table):
     rules: Rules = Rules()
     tracks: dict[str, Sentence] = {}
     problems: Annotated[dict[str, Problem], Field(min_length=1)]
+
+    def full_marks(self, tracks: Collection[str] = ()) -> float:
+        """What there is to earn in these tracks, in all if none is named, without extra points."""
+        return sum(
+            problem.points
+            for problem in self.problems.values()
+            if not problem.extra and (not tracks or problem.track in tracks)
+        )
 
     def below(self, problem: str) -> tuple[str, ...]:
         """What a problem is built on, directly or not, in the rubric's order."""

@@ -3,9 +3,12 @@
 import shutil
 from pathlib import Path, PurePosixPath
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from cs336_grader import cli, commands
+from cs336_grader.judging.choice import UnknownNameError
 from cs336_grader.records import Isolation, Report, SubmissionRecord
 from cs336_grader.request import Request
 from grader_tests.unit.submissions import write
@@ -80,3 +83,28 @@ def test_commands_to_type_begin_as_this_one_did(
     assert repeat == f"{called} run cs336 grade . --seed 7"
     look_closer = f"{called} run pytest --adapters-from=. --seed=7 CHECK"
     assert cli.look_closer_command(request) == look_closer
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (click.UsageError("Name it."), commands.USAGE, "Name it."),
+        (UnknownNameError("track", "clasic", ("classic",)), commands.USAGE, "Did you mean classic"),
+        (OSError("full"), commands.COULD_NOT_JUDGE, "Nothing was done: full"),
+        (ZeroDivisionError("none"), commands.COULD_NOT_JUDGE, "A fault of this program: ZeroDiv"),
+        (KeyboardInterrupt(), commands.INTERRUPTED, "\nInterrupted."),
+        (click.Abort(), commands.INTERRUPTED, "\nInterrupted."),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_every_end_has_words_and_a_code(error: BaseException, code: int, told: str) -> None:
+    """What a person asked for wrongly is told as that, and an interruption is no fault."""
+
+    @click.command()
+    def command() -> None:
+        with commands.ended_in_words("Nothing was done: ", (OSError,)):
+            raise error
+
+    result = CliRunner().invoke(command)
+    assert result.exit_code == code
+    assert told in result.stderr
