@@ -16,6 +16,7 @@ from grader_tests.limits import limits_with
 
 ADAPTERS = """
 import ctypes
+import mmap
 import os
 import signal
 import subprocess
@@ -63,8 +64,11 @@ def memory_of_many():
     held = []
     while True:
         # Slow, so that all of them together reach the limit long before one of them alone does,
-        # and cheap, so that the limit of the processor is far.
-        held.append(b"x" * 2**23)
+        # and in large pages, which are cheap, so that the limit of the processor is far.
+        area = mmap.mmap(-1, 2**23)
+        area.madvise(mmap.MADV_HUGEPAGE)
+        area[:: 2**12] = bytes(2**11)
+        held.append(area)
         time.sleep(0.05)
 
 
