@@ -50,6 +50,7 @@ def warm_up() -> None:
     torch.autograd.backward(parameter * 2, torch.ones(1))
     # What has been imported stays: looking through it for garbage takes a tenth of a second.
     gc.freeze()
+    collect_memory()
 
 
 def main(channel: int) -> NoReturn:
