@@ -1,7 +1,9 @@
 """What the system says of processes: which descend from one, and what they use."""
 
 import mmap
+import os
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -16,7 +18,7 @@ def has_not_ended(process: psutil.Process) -> bool:
 
 def pids_below(process: psutil.Process) -> list[int]:
     """The ids of all processes that descend from one."""
-    if not Path(f"/proc/{process.pid}/task/{process.pid}/children").exists():
+    if not children_are_listed():
         try:
             return [child.pid for child in process.children(recursive=True)]
         except psutil.NoSuchProcess:
@@ -31,13 +33,19 @@ def pids_below(process: psutil.Process) -> list[int]:
     return found
 
 
+@cache
+def children_are_listed() -> bool:
+    """Whether the system lists each thread's children."""
+    return os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+
+
 def children_of(pid: int) -> list[int]:
     """The ids of a process's children, as Linux lists them."""
     children: list[int] = []
     with suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):
-                children += map(int, (thread / "children").read_bytes().split())
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                children += map(int, file.read().split())
     return children
 
 

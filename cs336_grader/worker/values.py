@@ -5,7 +5,7 @@ Every value has an exact type, and none can execute:
     None, True, 3, 0.5, "text"      themselves
     ["list", sequence]              also tuple and set
     ["dict", sequence, sequence]    keys and values
-    ["bytes", buffer]               bytes
+    ["bytes", buffer]               bytes; also a long text
     ["tensor", buffer, dtype, shape]   a dense tensor; also ndarray
     ["meta", dtype, shape]          a tensor without data
     ["dtype", name], ["device", name]
@@ -36,6 +36,8 @@ MAX_SLOW_KEYS = 1000
 MAX_ITEMS = 2**24
 # Fewer integers than this are as short in JSON.
 COMPACT_FROM = 16
+# Text that is longer crosses as it is, and is not written out in JSON.
+LONG_TEXT_BYTES = 2**12
 
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -73,7 +75,10 @@ class Encoder:
             return node
         if type(value) is str:
             # Lone surrogates are no text that UTF-8 can carry.
-            return value.encode("utf-8", "replace").decode()
+            text = value.encode("utf-8", "replace")
+            if len(text) < LONG_TEXT_BYTES:
+                return text.decode()
+            return ["text", self.buffer(memoryview(text))]
         return self.encode_value(value)
 
     def encode_value(self, value: object) -> Node:
@@ -236,6 +241,10 @@ class Decoder:
         """Bytes."""
         return bytes(self.take(buffer))
 
+    def decode_text(self, _tag: str, buffer: int) -> str:
+        """A long text."""
+        return str(self.take(buffer), "utf-8")
+
     def decode_tensor(self, _tag: str, buffer: int, dtype: str, shape: list[int]) -> torch.Tensor:
         """A tensor in memory of its own."""
         data = self.take(buffer)
@@ -290,6 +299,7 @@ TAGS = {
     **dict.fromkeys(("dtype", "device"), "name"),
     "dict": "dict",
     "bytes": "bytes",
+    "text": "text",
     "tensor": "tensor",
     "ndarray": "array",
     "meta": "meta",
@@ -307,11 +317,11 @@ def checked(shape: list[int]) -> list[int]:
 
 def expect_quick_hashes(keys: list[Any]) -> None:
     """Refuse many keys that may have been chosen to have one hash, which takes quadratic time."""
-    if len(keys) <= MAX_SLOW_KEYS or set(map(type, keys)) <= {str, bytes}:
+    if len(keys) <= MAX_SLOW_KEYS:
         return
-    if not all(
-        type(key) in (str, bytes) or (type(key) is int and abs(key) < MAX_SIZE) for key in keys
-    ):
+    integers = [key for key in keys if type(key) is int]
+    kinds = set(map(type, keys))
+    if not kinds <= {int, str, bytes} or max(map(abs, integers), default=0) >= MAX_SIZE:
         raise WireError("too many keys that are no text, bytes or ordinary integers")
 
 
