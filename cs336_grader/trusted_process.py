@@ -154,6 +154,7 @@ def judge_submission(
         tell("progress", check=check)
 
     def finished(found: Outcome) -> None:
+        submission.end_check()
         tell("outcome", **asdict(found))
 
     try:
@@ -167,7 +168,7 @@ def judge_submission(
 
 
 class SubmissionSource:
-    """Gives each case of a check the submission's adapters, in a worker of its own."""
+    """Gives each case of a check the submission's adapters, in a worker of the check's own."""
 
     def __init__(self, submission: Any, tell: Callable[..., None]) -> None:
         self.submission = submission
@@ -179,7 +180,7 @@ class SubmissionSource:
         check = getattr(request.node, "originalname", request.node.name)
         worker.callback(self.tell_sightings, str(check))
         request.addfinalizer(worker.close)
-        return worker.enter_context(self.submission.check(request.node.name))
+        return worker.enter_context(self.submission.case(request.node.name))
 
     def tell_sightings(self, check: str) -> None:
         """Tell what a case of a check entered that the rules are about."""

@@ -44,6 +44,7 @@ class RunningSubmission:
         self.shared = shared
         self.watch = Watch(warm, limits)
         self.imported: Worker | None = None
+        self.checking: Worker | None = None
         self.started = False
         self.import_error: SubmissionError | WorkerLostError | None = None
         self.used_seconds = 0.0
@@ -91,7 +92,22 @@ class RunningSubmission:
 
     @contextmanager
     def check(self, name: str) -> Iterator[RemoteAdapters]:
-        """The adapters, in a process of this check's own.
+        """The adapters, for a check of one case.
+
+        Raises:
+            SubmissionError, NoAdaptersError, CouldNotRunError: as for ``case``.
+        """
+        try:
+            with self.case(name) as adapters:
+                yield adapters
+        finally:
+            self.end_check()
+
+    @contextmanager
+    def case(self, name: str) -> Iterator[RemoteAdapters]:
+        """The adapters, for one case of a check, in a process of that check's own.
+
+        The next case finds generators as a fresh process has them, until ``end_check``.
 
         Raises:
             SubmissionError: the submission's import raised an exception.
@@ -109,9 +125,9 @@ class RunningSubmission:
             self.used_seconds += time.monotonic() - begun
 
     def adapters(self, entropy: int) -> Iterator[RemoteAdapters]:
-        """The adapters, once; what they leave behind is removed."""
+        """The adapters, once."""
         try:
-            worker = self.worker_for_check(entropy)
+            worker = self.checking = self.worker_for_case(entropy)
         except WorkerLostError as error:
             raise NoAdaptersError(str(error)) from None
         seconds = self.limits.check_seconds
@@ -121,9 +137,32 @@ class RunningSubmission:
                 yield RemoteAdapters(conversation, worker.process)
             finally:
                 self.sightings = conversation.sightings
-                worker.channel.close()
-                self.warm.sweep(keep=self.imported)
-                self.warm.clean()
+        if breach.reason:
+            self.end_check()
+
+    def end_check(self) -> None:
+        """End the process of a check; what it leaves behind is removed."""
+        if self.checking is not None:
+            self.checking.channel.close()
+            self.checking = None
+            self.warm.sweep(keep=self.imported)
+            self.warm.clean()
+
+    def worker_for_case(self, entropy: int) -> Worker:
+        """The worker of the check that is on, if it can go on; else one for a new check."""
+        if self.checking is not None:
+            if self.renewed(self.checking, entropy):
+                return self.checking
+            self.end_check()
+        return self.worker_for_check(entropy)
+
+    def renewed(self, worker: Worker, entropy: int) -> bool:
+        """Whether a worker has forgotten what it was told in the last case, and waits for more."""
+        try:
+            with self.watch.guard(self.limits.check_seconds, worker, keep=self.imported):
+                return bool(worker.ask({"op": "renew", "entropy": entropy})["op"] == "renewed")
+        except WorkerLostError:
+            return False
 
     def worker_for_check(self, entropy: int) -> Worker:
         """A worker for one check."""
@@ -143,6 +182,7 @@ class RunningSubmission:
 
     def close(self) -> None:
         """End the worker that has imported the submission, and all others."""
+        self.end_check()
         if self.imported is not None:
             self.imported.channel.close()
             self.imported = None

@@ -122,6 +122,10 @@ def serve(channel: Channel) -> None:
             except BaseException as error:
                 channel.send(describe(error, origin))
             session = Session(channel, adapters, origin, tracer)
+        elif message["op"] == "renew":
+            seed_generators(message["entropy"])
+            session = Session(channel, adapters, origin, tracer)
+            channel.send({"op": "renewed"})
         elif (answer := answer_of(door, message)) is not None:
             channel.send(answer)
         else:

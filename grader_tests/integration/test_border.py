@@ -253,6 +253,33 @@ def test_each_check_starts_from_the_same_state(submission: RunningSubmission) ->
     assert seen[0][1] == torch.rand(3, generator=generator).tolist()
 
 
+def test_the_cases_of_a_check_share_a_process(submission: RunningSubmission) -> None:
+    """In each of them random numbers start anew; the next check has a process of its own."""
+    seen = []
+    for _ in range(2):
+        with submission.case("case") as adapters:
+            seen.append((adapters.pid, adapters.remember(), adapters.random_numbers().tolist()))
+    submission.end_check()
+    with submission.check("next") as adapters:
+        assert (adapters.pid != seen[0][0], adapters.remember()) == (True, 1)
+    (first, once, numbers), (second, twice, same_numbers) = seen
+    assert (first, once, numbers) == (second, twice - 1, same_numbers)
+
+
+def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission) -> None:
+    """It has ended, or waits in the middle of its work: the next case gets another one."""
+    with submission.case("ends") as adapters, pytest.raises(WorkerLostError):
+        adapters.exit_now()
+    with submission.case("waits") as adapters:
+        waiting = adapters.pid
+        ids = adapters.tokenizer().encode_iterable(iter(["some", "text"]))
+        assert next(ids) == ord("s")
+    with submission.case("last") as adapters:
+        assert adapters.pid != waiting
+        assert adapters.remember() == 1
+    submission.end_check()
+
+
 def test_the_global_generator_is_seeded_over_there(adapters: Any) -> None:
     """The same seed gives the numbers that it gives here."""
     adapters.manual_seed(5)
