@@ -129,10 +129,11 @@ def messy(draw: Draws, pieces: int) -> str:
 def without_repeats(text: str) -> str:
     """The text with nothing in it two times running, except single ASCII characters.
 
-    In what is left no pair of bytes or tokens overlaps itself, as in "aaa" and "abab".
+    In what is left no pair of bytes or tokens overlaps itself, as in "aaa" and "abab". Nothing is
+    looked for that is longer than any word.
     """
     while True:
-        shorter = re.sub(r"(?s)([^\x00-\x7f]|..+?)\1+|(.)\2(?=\2)", r"\1\2", text)
+        shorter = re.sub(r"(?s)([^\x00-\x7f]|.{2,60}?)\1+|(.)\2(?=\2)", r"\1\2", text)
         if shorter == text:
             return text
         text = shorter
