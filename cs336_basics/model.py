@@ -19,6 +19,7 @@ from cs336_basics.decoder import (
     DecoderLM,
     head_width,
 )
+from cs336_basics.gradients import SiLU, UnitRMS
 from cs336_basics.layers import Embedding, Linear
 from cs336_basics.positions import RotaryPositionalEmbedding
 
@@ -40,13 +41,12 @@ class RMSNorm(nn.Module):
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
         """Normalise in float32 at least, because squares overflow float16 from 256 on."""
         a = x.to(torch.promote_types(x.dtype, torch.float32))
-        rms = torch.sqrt(a.square().mean(dim=-1, keepdim=True) + self.eps)
-        return (a / rms * self.weight).to(x.dtype)
+        return (UnitRMS.of(a, self.eps) * self.weight).to(x.dtype)
 
 
 def silu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Swish: x · sigmoid(x)."""
-    return x * torch.sigmoid(x)
+    return SiLU.of(x)
 
 
 class GLU(nn.Module):
