@@ -77,7 +77,7 @@ def likeliest(
         ValueError: the largest logit of a row is not finite.
     """
     highest, first = logits.max(dim=-1, keepdim=True)
-    if not highest.isfinite().all():
+    if not all(math.isfinite(logit) for logit in highest.flatten().tolist()):
         raise ValueError("the largest logit of each row must be finite, neither NaN nor infinite")
     return highest, first
 

@@ -13,6 +13,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
+class NoWayBack:
+    """A ctx that keeps nothing."""
+
+    def save_for_backward(self, *_: Tensor) -> None:
+        """Let go what only a gradient would need."""
+
+
 class WithGradient(torch.autograd.Function):
     """A function with its gradient: forward keeps in ctx what backward needs."""
 
@@ -22,16 +29,9 @@ class WithGradient(torch.autograd.Function):
         if torch.is_grad_enabled():
             result: Tensor = cls.apply(*inputs)  # type: ignore[no-untyped-call]
         else:
-            # For one token, as in generation, apply would take as long as the arithmetic.
+            # For a single token, as in generation, apply takes as long as the arithmetic.
             result = cls.forward(NoWayBack(), *inputs)
         return result
-
-
-class NoWayBack:
-    """A ctx that keeps nothing."""
-
-    def save_for_backward(self, *_: Tensor) -> None:
-        """Let go what only a gradient would need."""
 
 
 class Softmax(WithGradient):
