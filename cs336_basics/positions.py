@@ -81,8 +81,8 @@ def sinusoidal_positions(length: int, d_model: int) -> Float[Tensor, "length d_m
 
 
 def rows_from(
-    table: Float[Tensor, "positions features"], start: int, T: int
-) -> Float[Tensor, "T features"]:
+    table: Float[Tensor, "positions *features"], start: int, T: int
+) -> Float[Tensor, "T *features"]:
     """Rows start … start + T - 1 of a table of positions.
 
     Raises:
