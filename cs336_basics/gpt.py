@@ -1,6 +1,6 @@
 """The classic Transformer language model (GPT's family), written bottom-up.
 
-Below it, in this order: layers.py, positions.py, decoder.py. Its modern twin is model.py.
+Below it: gradients.py, layers.py, positions.py, decoder.py, in this order. Modern twin: model.py.
 
 Sources:
     Attention Is All You Need (Vaswani et al., arXiv:1706.03762): the feed-forward network; token
@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cs336_basics.decoder import CausalMultiHeadSelfAttention, DecoderBlock, DecoderLM
-from cs336_basics.gradients import GELU, UnitRMS
+from cs336_basics.gradients import GELU, UnitRMS, float32_at_least
 from cs336_basics.layers import Dropout, Embedding, Linear
 from cs336_basics.positions import LearnedPositions, SinusoidalPositions
 
@@ -45,7 +45,7 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
         """Normalise in float32 at least, because squares overflow float16 from 256 on."""
-        a = x.to(torch.promote_types(x.dtype, torch.float32))
+        a = float32_at_least(x)
         normalised = UnitRMS.of(a - a.mean(dim=-1, keepdim=True), self.eps)
         return torch.addcmul(self.bias, normalised, self.weight).to(x.dtype)
 

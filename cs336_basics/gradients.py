@@ -1,8 +1,8 @@
 """Functions whose gradient is written out by hand, because autograd's takes much longer.
 
 Autograd keeps what each step of a formula makes, and on its way back makes as much again. Below, a
-formula runs in place where it can and keeps only what its derivative is made of. In what
-follows, dy is the gradient of the loss with respect to the result, and dx that with respect to x.
+formula runs in place where it can and keeps only what its derivative is made of. What is called dy
+is the gradient of the loss with respect to the result y, and dx that with respect to x.
 """
 
 import math
@@ -34,13 +34,18 @@ class WithGradient(torch.autograd.Function):
         return result
 
 
+def float32_at_least(x: Tensor) -> Tensor:
+    """Half precision is too narrow for sums and squares, and has no complex numbers."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 class Softmax(WithGradient):
     """y = exp(x) / Σ exp(x) along one axis, and zeros where all of x is -inf."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, dim: int) -> Tensor:
         """Shift each row, which changes nothing but keeps exp from overflowing."""
-        a = x.to(torch.promote_types(x.dtype, torch.float32))
+        a = float32_at_least(x)
         largest = a.amax(dim=dim, keepdim=True).clamp_(min=torch.finfo(a.dtype).min)
         # e^a = 2^(a log₂ e): on a CPU, exp takes up to a hundred times as long where it underflows.
         y = (a - largest).mul_(1 / math.log(2)).exp2_()

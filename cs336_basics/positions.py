@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Complex, Float, Int
 from torch import Tensor, nn
 
+from cs336_basics.gradients import float32_at_least
 from cs336_basics.layers import require_in_range
 
 
@@ -186,8 +187,3 @@ def turn(
     # A pair is one complex number only where its features lie side by side.
     pairs = float32_at_least(x).contiguous().view(*x.shape[:-1], turns.shape[-1], 2)
     return torch.view_as_real(torch.view_as_complex(pairs) * turns).flatten(-2).to(x.dtype)
-
-
-def float32_at_least(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Half precision has no complex numbers."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
