@@ -96,6 +96,7 @@ def generation(rounds: int) -> list[Row]:
     config = GenerationConfig(max_new_tokens=96, temperature=0)
     rows = []
     for family, (ours, theirs) in pairs().items():
+        ours.eval()
         theirs.eval()
 
         def their_generation(model: Any = theirs) -> None:

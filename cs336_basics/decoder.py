@@ -16,7 +16,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cs336_basics.layers import Dropout, Embedding, Linear, scaled_dot_product_attention
-from cs336_basics.positions import LearnedPositions, RotaryPositionalEmbedding, SinusoidalPositions
+from cs336_basics.positions import (
+    LearnedPositions,
+    RotaryPositionalEmbedding,
+    SinusoidalPositions,
+    turn,
+)
 
 
 class KeyValueCache:
@@ -27,22 +32,37 @@ class KeyValueCache:
     """
 
     def __init__(self) -> None:
+        self.length = 0
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
 
     def __len__(self) -> int:
         """Give the number of positions that are held."""
-        return 0 if self.keys is None else self.keys.shape[-2]
+        return self.length
 
     def extend(
         self, K: Float[Tensor, "... T d_k"], V: Float[Tensor, "... T d_v"]
     ) -> tuple[Float[Tensor, "... S d_k"], Float[Tensor, "... S d_v"]]:
         """Add the keys and values of new positions, and give those of all."""
-        if self.keys is not None and self.values is not None:
-            K = torch.cat((self.keys, K), dim=-2)
-            V = torch.cat((self.values, V), dim=-2)
-        self.keys, self.values = K, V
-        return K, V
+        start, end = self.length, self.length + K.shape[-2]
+        if self.keys is None or self.values is None or self.keys.shape[-2] < end:
+            # Room for twice as many, so that a token does not copy all those before it.
+            self.keys = with_room(2 * end, K, self.keys)
+            self.values = with_room(2 * end, V, self.values)
+        self.keys[..., start:end, :] = K
+        self.values[..., start:end, :] = V
+        self.length = end
+        return self.keys[..., :end, :], self.values[..., :end, :]
+
+
+def with_room(
+    positions: int, like: Float[Tensor, "... T d_k"], held: Float[Tensor, "... S d_k"] | None
+) -> Float[Tensor, "... positions d_k"]:
+    """A tensor with room for so many positions, in front those that are held."""
+    room = like.new_empty(*like.shape[:-2], positions, like.shape[-1])
+    if held is not None:
+        room[..., : held.shape[-2], :] = held
+    return room
 
 
 def head_width(d_model: int, num_heads: int) -> int:
@@ -108,9 +128,9 @@ class CausalMultiHeadSelfAttention(nn.Module):
         V = self.split_heads(self.v_proj(x))
         T = x.shape[-2]
         if self.rope is not None:
-            if token_positions is None and cache is not None:
-                token_positions = torch.arange(len(cache), len(cache) + T, device=x.device)
-            Q, K = self.rope(Q, token_positions), self.rope(K, token_positions)
+            start = 0 if cache is None else len(cache)
+            turns = self.rope.turns(Q, token_positions, start)
+            Q, K = turn(Q, turns), turn(K, turns)
         if cache is not None:
             K, V = cache.extend(K, V)
         S = K.shape[-2]
@@ -126,7 +146,7 @@ class CausalMultiHeadSelfAttention(nn.Module):
 
     def split_heads(self, x: Float[Tensor, "... T d_model"]) -> Float[Tensor, "... H T d_k"]:
         """Give every head its own matrix."""
-        return x.reshape(*x.shape[:-1], self.num_heads, -1).transpose(-3, -2)
+        return x.reshape(*x.shape[:-1], self.num_heads, -1).transpose(-3, -2).contiguous()
 
 
 class DecoderBlock(nn.Module):

@@ -17,7 +17,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cs336_basics.decoder import DecoderLM, KeyValueCache
-from cs336_basics.layers import softmax
 
 # Token ids (batch, T) to logits (batch, T, vocab_size).
 LanguageModel = Callable[[Tensor], Tensor]
@@ -53,22 +52,35 @@ def next_token_probabilities(
         ValueError: a parameter makes no sense, or the largest logit of a row is not finite.
     """
     require_sampling(temperature, top_k, top_p)
-    highest = logits.amax(dim=-1, keepdim=True)
-    if not highest.isfinite().all():
-        raise ValueError("the largest logit of each row must be finite, neither NaN nor infinite")
+    highest, first = likeliest(logits)
     dtype = torch.promote_types(logits.dtype, torch.float32)
     if temperature == 0:
-        first = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits, dtype=dtype).scatter(-1, first, 1.0)
     # In float64 and with 0 as the largest, any temperature is fine and sums are exact enough.
     scores = (logits.double() - highest) / temperature
     if top_k is not None and top_k < scores.shape[-1]:
         kth_largest = scores.topk(top_k).values[..., -1:]
         scores = scores.masked_fill(scores < kth_largest, -math.inf)
-    probabilities = softmax(scores, dim=-1)
+    # Not softmax, whose powers of two may differ in the last bit where logits are equal.
+    exponentials = scores.exp()
+    probabilities = exponentials / exponentials.sum(dim=-1, keepdim=True)
     if top_p is not None and top_p < 1:
         probabilities = nucleus(probabilities, top_p)
     return probabilities.to(dtype)
+
+
+def likeliest(
+    logits: Float[Tensor, "... vocab_size"],
+) -> tuple[Float[Tensor, "... 1"], Int[Tensor, "... 1"]]:
+    """The largest logit of each row, and the first token that has it.
+
+    Raises:
+        ValueError: the largest logit of a row is not finite.
+    """
+    highest, first = logits.max(dim=-1, keepdim=True)
+    if not all(math.isfinite(logit) for logit in highest.flatten().tolist()):
+        raise ValueError("the largest logit of each row must be finite, neither NaN nor infinite")
+    return highest, first
 
 
 def require_sampling(temperature: float, top_k: int | None, top_p: float | None) -> None:
@@ -185,13 +197,13 @@ def choose(
     generator: torch.Generator | None,
 ) -> Int[Tensor, "batch 1"]:
     """The likeliest token at temperature 0, else one that is drawn."""
+    if config.temperature == 0:
+        return likeliest(logits)[1]
     # On the CPU, which has float64, and where the same seed draws the same whatever device the
     # model is on.
     probabilities = next_token_probabilities(
         logits.cpu(), config.temperature, config.top_k, config.top_p
     )
-    if config.temperature == 0:
-        return probabilities.argmax(dim=-1, keepdim=True)
     return torch.multinomial(probabilities, 1, generator=generator)
 
 
@@ -210,10 +222,11 @@ def predictor(model: LanguageModel, config: GenerationConfig) -> Callable[[Tenso
         raise ValueError("this model does not say how long its context is: set context_length")
     layers = decoder.layers if decoder is not None and config.use_cache else ()
     caches = [KeyValueCache() for _ in layers]
+    modules = modules_of(model)
 
     def predict(tokens: Int[Tensor, "batch T"]) -> Float[Tensor, "batch vocab_size"]:
         window = tokens[:, -context_length:]
-        with torch.no_grad(), evaluation(model):
+        with torch.inference_mode(), evaluation(modules):
             if decoder is not None and caches and window.shape == tokens.shape:
                 logits: Tensor = decoder(window[:, len(caches[0]) :], caches)
             else:
@@ -223,10 +236,14 @@ def predictor(model: LanguageModel, config: GenerationConfig) -> Callable[[Tenso
     return predict
 
 
+def modules_of(model: LanguageModel) -> list[nn.Module]:
+    """All modules that a model consists of."""
+    return list(model.modules()) if isinstance(model, nn.Module) else []
+
+
 @contextmanager
-def evaluation(model: LanguageModel) -> Iterator[None]:
+def evaluation(modules: Iterable[nn.Module]) -> Iterator[None]:
     """Without dropout for as long as this lasts, then as before."""
-    modules = model.modules() if isinstance(model, nn.Module) else ()
     training = [module for module in modules if module.training]
     for module in training:
         module.training = False

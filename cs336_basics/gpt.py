@@ -1,6 +1,6 @@
 """The classic Transformer language model (GPT's family), written bottom-up.
 
-Below it, in this order: layers.py, positions.py, decoder.py. Its modern twin is model.py.
+Below it: gradients.py, layers.py, positions.py, decoder.py, in this order. Modern twin: model.py.
 
 Sources:
     Attention Is All You Need (Vaswani et al., arXiv:1706.03762): the feed-forward network; token
@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cs336_basics.decoder import CausalMultiHeadSelfAttention, DecoderBlock, DecoderLM
+from cs336_basics.gradients import GELU, UnitRMS, float32_at_least
 from cs336_basics.layers import Dropout, Embedding, Linear
 from cs336_basics.positions import LearnedPositions, SinusoidalPositions
 
@@ -44,15 +45,14 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
         """Normalise in float32 at least, because squares overflow float16 from 256 on."""
-        a = x.to(torch.promote_types(x.dtype, torch.float32))
-        centred = a - a.mean(dim=-1, keepdim=True)
-        variance = centred.square().mean(dim=-1, keepdim=True)
-        return (centred / torch.sqrt(variance + self.eps) * self.weight + self.bias).to(x.dtype)
+        a = float32_at_least(x)
+        normalised = UnitRMS.of(a - a.mean(dim=-1, keepdim=True), self.eps)
+        return torch.addcmul(self.bias, normalised, self.weight).to(x.dtype)
 
 
 def gelu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """GELU(x) = x · Φ(x), Φ the normal distribution function (arXiv:1606.08415)."""
-    return x * 0.5 * (1 + torch.erf(x / math.sqrt(2)))
+    return GELU.of(x)
 
 
 class FeedForward(nn.Module):

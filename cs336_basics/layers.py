@@ -19,6 +19,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from cs336_basics.gradients import Softmax
+
 
 class Linear(nn.Module):
     """y = x Wᵀ, or x Wᵀ + b. The weight is stored as (d_out, d_in), the order of the text."""
@@ -44,7 +46,7 @@ class Linear(nn.Module):
     def forward(self, x: Float[Tensor, "... d_in"]) -> Float[Tensor, "... d_out"]:
         """Map the last axis from d_in to d_out."""
         y = x @ self.weight.T
-        return y if self.bias is None else y + self.bias
+        return y if self.bias is None else y.add_(self.bias)
 
 
 class Embedding(nn.Module):
@@ -117,11 +119,8 @@ class Dropout(nn.Module):
 
 
 def softmax(x: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
-    """exp(x) along one axis, scaled to sum to 1."""
-    # Shifting a row changes nothing but keeps exp from overflowing, so no gradient is due to it.
-    shifted = x - x.amax(dim=dim, keepdim=True).detach()
-    exponentials = shifted.exp()
-    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+    """exp(x) along one axis, scaled to sum to 1; zeros where all of x is -inf."""
+    return Softmax.of(x, dim)
 
 
 def scaled_dot_product_attention(
@@ -136,15 +135,7 @@ def scaled_dot_product_attention(
     The mask is True where a query may attend to a key. A query that may attend to nothing gets
     zeros. Dropout is of the attention weights: some keys are not seen.
     """
-    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])  # (..., queries, keys)
-    if mask is None:
-        return dropout(softmax(scores, dim=-1)) @ V
-    # The lowest finite number, for the largest of a row of nothing but -inf would be -inf.
-    lowest = torch.finfo(scores.dtype).min
-    largest = torch.where(mask, scores, lowest).amax(dim=-1, keepdim=True).detach()
-    # Hidden scores are zeroed before exp, which takes twenty times as long where it underflows.
-    exponentials = torch.where(mask, scores - largest, 0.0).exp() * mask
-    total = exponentials.sum(dim=-1, keepdim=True)
-    # Only of a row that sees no key is it zero.
-    weights = exponentials / torch.where(total > 0, total, 1.0)
-    return dropout(weights) @ V
+    scores = (Q / math.sqrt(Q.shape[-1])) @ K.transpose(-2, -1)  # (..., queries, keys)
+    if mask is not None:
+        scores = scores + torch.where(mask, 0.0, -math.inf).to(scores.dtype)
+    return dropout(softmax(scores, dim=-1)) @ V

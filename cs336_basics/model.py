@@ -1,6 +1,6 @@
 """The modern Transformer language model (LLaMA's family), written bottom-up.
 
-Below it, in this order: layers.py, positions.py, decoder.py. Its classic twin is gpt.py.
+Below it: gradients.py, layers.py, positions.py, decoder.py, in this order. Classic twin: gpt.py.
 
 Sources:
     Language Modeling with Gated Convolutional Networks (Dauphin et al., arXiv:1612.08083): GLU.
@@ -19,6 +19,7 @@ from cs336_basics.decoder import (
     DecoderLM,
     head_width,
 )
+from cs336_basics.gradients import SiLU, UnitRMS, float32_at_least
 from cs336_basics.layers import Embedding, Linear
 from cs336_basics.positions import RotaryPositionalEmbedding
 
@@ -39,14 +40,12 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
         """Normalise in float32 at least, because squares overflow float16 from 256 on."""
-        a = x.to(torch.promote_types(x.dtype, torch.float32))
-        rms = torch.sqrt(a.square().mean(dim=-1, keepdim=True) + self.eps)
-        return (a / rms * self.weight).to(x.dtype)
+        return (UnitRMS.of(float32_at_least(x), self.eps) * self.weight).to(x.dtype)
 
 
 def silu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Swish: x · sigmoid(x)."""
-    return x * torch.sigmoid(x)
+    return SiLU.of(x)
 
 
 class GLU(nn.Module):

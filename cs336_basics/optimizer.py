@@ -72,12 +72,14 @@ class AdamW(torch.optim.Optimizer):
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         state["step"] += 1
         m, v, t = state["exp_avg"], state["exp_avg_sq"], state["step"]
-        m.mul_(beta1).add_(gradient, alpha=1 - beta1)
+        m.lerp_(gradient, 1 - beta1)
         v.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         # Both start at zero, which biases them towards it; the divisions take that out.
-        denominator = (v / (1 - beta2**t)).sqrt_().add_(group["eps"])
+        correction1, correction2 = 1 - beta1**t, math.sqrt(1 - beta2**t)
+        # sqrt takes ten times as long of 0, which is v where a token never came.
+        denominator = (v + 1e-36).sqrt_().add_(group["eps"] * correction2)
         parameter.mul_(1 - lr * group["weight_decay"])
-        parameter.addcdiv_(m, denominator, value=-lr / (1 - beta1**t))
+        parameter.addcdiv_(m, denominator, value=-lr * correction2 / correction1)
 
 
 def get_lr_cosine_schedule(

@@ -9,9 +9,10 @@ Sources:
 # docs/positions.md shows with numbers in what the two kinds differ.
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Complex, Float, Int
 from torch import Tensor, nn
 
+from cs336_basics.gradients import float32_at_least
 from cs336_basics.layers import require_in_range
 
 
@@ -81,8 +82,8 @@ def sinusoidal_positions(length: int, d_model: int) -> Float[Tensor, "length d_m
 
 
 def rows_from(
-    table: Float[Tensor, "positions features"], start: int, T: int
-) -> Float[Tensor, "T features"]:
+    table: Float[Tensor, "positions *features"], start: int, T: int
+) -> Float[Tensor, "T *features"]:
     """Rows start … start + T - 1 of a table of positions.
 
     Raises:
@@ -104,8 +105,7 @@ class RotaryPositionalEmbedding(nn.Module):
         ValueError: d_k is odd, so that features cannot be paired.
     """
 
-    cos: Float[Tensor, "max_seq_len half_d_k"]
-    sin: Float[Tensor, "max_seq_len half_d_k"]
+    cos_sin: Float[Tensor, "max_seq_len half_d_k 2"]
 
     def __init__(
         self,
@@ -126,33 +126,43 @@ class RotaryPositionalEmbedding(nn.Module):
         frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
         angles = torch.arange(max_seq_len, dtype=torch.float64).outer(frequencies)
         dtype = torch.get_default_dtype() if dtype is None else dtype
-        self.register_buffer("cos", angles.cos().to(device, dtype), persistent=False)
-        self.register_buffer("sin", angles.sin().to(device, dtype), persistent=False)
+        cos_sin = torch.stack((angles.cos(), angles.sin()), dim=-1)
+        self.register_buffer("cos_sin", cos_sin.to(device, dtype), persistent=False)
 
     def forward(
         self,
         x: Float[Tensor, "... T d_k"],
         token_positions: Int[Tensor, "... T"] | None = None,
     ) -> Float[Tensor, "... T d_k"]:
-        """Turn the queries or keys x.
-
-        Args:
-            x: Queries or keys.
-            token_positions: Where each row stands, 0 … T-1 by default. Its leading axes are the
-                first ones of x; axes of x between them and T (heads) share the positions.
+        """Turn the queries or keys x, whose positions are 0 … T-1 by default.
 
         Raises:
             ValueError: a position lies outside the table, or positions and x do not fit.
         """
-        T = x.shape[-2]
+        return turn(x, self.turns(x, token_positions))
+
+    def turns(
+        self,
+        x: Float[Tensor, "... T d_k"],
+        token_positions: Int[Tensor, "... T"] | None = None,
+        start: int = 0,
+    ) -> Complex[Tensor, "... T half_d_k"]:
+        """Give what turns each pair of x: cos + i sin of its angle.
+
+        Args:
+            x: Queries or keys.
+            token_positions: Where each row stands. Its leading axes are the first ones of x; axes
+                of x between them and T (heads) share the positions.
+            start: Where the first row stands if there are no token_positions; the others follow.
+
+        Raises:
+            ValueError: a position lies outside the table, or positions and x do not fit.
+        """
         if token_positions is None:
-            cos, sin = rows_from(self.cos, 0, T), rows_from(self.sin, 0, T)
+            cos_sin = rows_from(self.cos_sin, start, x.shape[-2])
         else:
-            positions = self.align(token_positions, x)
-            cos, sin = self.cos[positions], self.sin[positions]
-        even, odd = x[..., 0::2], x[..., 1::2]
-        pairs = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
-        return pairs.flatten(-2).to(x.dtype)
+            cos_sin = self.cos_sin[self.align(token_positions, x)]
+        return torch.view_as_complex(float32_at_least(cos_sin))
 
     def align(
         self, token_positions: Int[Tensor, "..."], x: Float[Tensor, "... T d_k"]
@@ -168,3 +178,12 @@ class RotaryPositionalEmbedding(nn.Module):
                 f"queries or keys of shape {tuple(x.shape)}"
             )
         return token_positions.long().reshape(*leading, *(1,) * missing, T)
+
+
+def turn(
+    x: Float[Tensor, "... T d_k"], turns: Complex[Tensor, "... T half_d_k"]
+) -> Float[Tensor, "... T d_k"]:
+    """Turn pairs of neighbouring features, each of them as a complex number times another."""
+    # A pair is one complex number only where its features lie side by side.
+    pairs = float32_at_least(x).contiguous().view(*x.shape[:-1], turns.shape[-1], 2)
+    return torch.view_as_real(torch.view_as_complex(pairs) * turns).flatten(-2).to(x.dtype)

@@ -6,7 +6,13 @@ from jaxtyping import Int
 from torch import Tensor
 
 from cs336_basics.decoder import DecoderLM
-from cs336_basics.generation import GenerationConfig, LanguageModel, evaluation, generate_text
+from cs336_basics.generation import (
+    GenerationConfig,
+    LanguageModel,
+    evaluation,
+    generate_text,
+    modules_of,
+)
 from cs336_basics.loss import cross_entropy
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.tokens import END_OF_TEXT, Tokens
@@ -36,7 +42,7 @@ def validation_loss(
     """
     later = (windows.shape[1] - 1) // 2
     total = 0.0
-    with evaluation(model):
+    with evaluation(modules_of(model)):
         for batch in torch.split(windows, batch_size):
             logits = model(batch[:, :-1])[:, later:]
             loss = cross_entropy(logits.float(), batch[:, 1 + later :])
