@@ -29,8 +29,22 @@ MIN_WIDTH, MAX_WIDTH = 50, 110
 NAME_WIDTH = 30
 LABEL_WIDTH = 12
 
-STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "not judged": "magenta"}
-ASCII_MARKS = {"passed": "+", "partly": "~", "failed": "x", "not judged": "?"}
+STYLES = {
+    "passed": "green",
+    "partly": "yellow",
+    "failed": "red",
+    "not written": "yellow",
+    "not judged": "magenta",
+}
+ASCII_MARKS = {"passed": "+", "partly": "~", "failed": "x", "not written": "-", "not judged": "?"}
+# What each mark says of a problem's points.
+LEGEND = {
+    "passed": "all",
+    "partly": "some",
+    "failed": "none",
+    "not written": "not written yet",
+    "not judged": "not judged",
+}
 
 FINDINGS = (
     (Consequence.COSTS_POINTS, "Not allowed (costs the problem's points)"),
@@ -133,17 +147,25 @@ def write_overview(report: Report, writer: Writer) -> None:
                 columns(track.title, summary.track_points(track, problems)).rstrip(), "bold"
             )
         for problem in problems:
-            writer.lines.append(problem_line(problem, writer))
+            line = problem_line(report, problem, writer)
+            unwritten = summary.unwritten(report, problem)
+            count = f" ({summary.unwritten_told(unwritten)})" if unwritten else ""
+            writer.lines.append(line.append(count, "dim"))
 
 
 def write_legend(report: Report, writer: Writer) -> None:
-    """What the marks mean, and the one word that needs a meaning."""
-    legend = zip(writer.marks.values(), ("all", "some", "none", "not judged"), strict=True)
-    marks = "   ".join(f"{mark} {meaning}" for mark, meaning in legend)
+    """What the marks mean, and the words that need a meaning."""
+    found = {summary.standing(report, problem) for problem in report.problems}
+    marks = "   ".join(
+        f"{writer.marks[standing]} {meaning}"
+        for standing, meaning in LEGEND.items()
+        if standing != "not written" or standing in found
+    )
     writer.line()
     writer.line(f"points: {marks}", "dim")
     if any(
-        check.tier is Tier.EDGE and check.verdict is not Verdict.PASSED for check in report.checks
+        check.tier is Tier.EDGE and check.verdict is not Verdict.PASSED
+        for check in summary.written(report.checks)
     ):
         explanation = "edge: a corner of the problem, worth a small share of its points"
         writer.paragraph(explanation, 0, MAX_LINES, "dim")
@@ -152,10 +174,10 @@ def write_legend(report: Report, writer: Writer) -> None:
         writer.paragraph(explanation, 0, MAX_LINES, "dim")
 
 
-def problem_line(problem: ProblemResult, writer: Writer) -> Text:
+def problem_line(report: Report, problem: ProblemResult, writer: Writer) -> Text:
     """A problem's name, points and mark, in columns."""
     line = Text(columns(problem.id, summary.problem_points(problem)))
-    standing = summary.standing(problem)
+    standing = summary.standing(report, problem)
     line.append(writer.marks[standing], STYLES[standing])
     return line.append(" extra", "dim") if problem.extra else line
 
@@ -168,12 +190,12 @@ def columns(name: str, points: str) -> str:
 
 
 def write_failures(report: Report, writer: Writer) -> None:
-    """Under each problem that was not fully earned, what failed, core before edge."""
+    """Under each problem that was begun and not fully earned, what failed, core before edge."""
     for problem in report.problems:
         checks = summary.open_checks(report, problem)
-        if checks:
+        if checks and not summary.unwritten(report, problem):
             writer.line()
-            writer.lines.append(problem_line(problem, writer))
+            writer.lines.append(problem_line(report, problem, writer))
             writer.paragraph(summary.carried(report, problem), 2, MAX_LINES)
             write_checks(checks, writer)
 
@@ -193,7 +215,7 @@ def write_advice(report: Report, writer: Writer) -> None:
 def write_checks(checks: list[CheckResult], writer: Writer) -> None:
     """What failed in one problem: in one line what was never written, then the rest."""
     if unfinished := summary.unfinished(checks):
-        writer.marked(Verdict.FAILED.value, 2, unfinished)
+        writer.marked("not written", 2, unfinished)
     if rest := summary.written(checks):
         write_groups(list(summary.grouped(rest)), writer)
 
