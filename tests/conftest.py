@@ -24,6 +24,7 @@ from .diagnosis import recognise
 from .draws import Draws
 from .elsewhere import prefer
 from .exceptions import remark
+from .failures import import_failure
 from .fingerprints import FingerprintFolder
 from .forensics import examine
 from .memory import Memory
@@ -147,11 +148,18 @@ def pytest_collection_modifyitems(
 
 
 def skip_what_is_left_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip the checks of a track that nobody works on, each file's with a single line."""
+    """Skip the checks of a track that nobody works on, each file's with a single line.
+
+    Raises:
+        UsageError: there are no adapters, and no debugger or traceback was asked for.
+    """
     try:
         module = own_adapters(config)
-    except Exception:  # which every check will raise again
-        return
+    except Exception as error:  # which every check would raise again
+        graded = config.pluginmanager.has_plugin("expected-values")
+        if graded or config.option.usepdb or config.option.tbstyle != "auto":
+            return
+        raise pytest.UsageError(import_failure(error, config.stash[ELSEWHERE])) from error
     tracks = Tracks()
     for item in items:
         name = getattr(item, "originalname", "")
