@@ -4,6 +4,7 @@ Whoever wants a traceback asks for one: --tb=short, --pdb.
 """
 
 import shlex
+import shutil
 import textwrap
 import traceback
 from dataclasses import dataclass
@@ -64,6 +65,12 @@ class Failure:
         return "\n".join((self.requirement, self.found, *self.places))
 
 
+def run_pytest() -> str:
+    """What runs the checks here: where uv is not installed, the Makefile's own copy of it."""
+    own = Path(".uv", "bin", "uv")
+    return f"{'uv' if shutil.which('uv') or not own.is_file() else own} run pytest"
+
+
 def import_failure(error: Exception, folder: Path | None) -> str:
     """What is told where the adapters cannot be imported, so that there is nothing to check.
 
@@ -76,7 +83,7 @@ def import_failure(error: Exception, folder: Path | None) -> str:
     lines += [f"  {line}" for line in (*found(error, raised=True).split("\n"), *places)]
     if isinstance(error, ModuleNotFoundError):
         lines.append(f"  If {error.name} is a package that you need: uv add {error.name}")
-    lines.append("  The whole traceback: uv run pytest -x --tb=short")
+    lines.append(f"  The whole traceback: {run_pytest()} -x --tb=short")
     return "\n".join(lines)
 
 
@@ -89,7 +96,7 @@ def failure(item: pytest.Item, call: pytest.CallInfo[None]) -> Failure | None:
         return None
     requirement = (getattr(getattr(item, "function", None), "__doc__", "") or item.name).strip()
     raised, places = where(error, option.adapters_from)
-    words = ["uv", "run", "pytest", item.nodeid.partition("[")[0]]
+    words = [*run_pytest().split(), item.nodeid.partition("[")[0]]
     words += [f"--adapters-from={option.adapters_from}"] if option.adapters_from else []
     words += [f"--seed={option.seed}"] if option.seed else []
     # Where the check found a value wrong, there is nothing to trace.

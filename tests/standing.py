@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from .failures import run_pytest
 from .problems import Problem, problems, track_titles
 
 UNWRITTEN = "not written yet"
@@ -80,11 +81,11 @@ def next_step(rows: Sequence[Row], messages: Mapping[str, str]) -> list[str]:
             lines += [f"Or begin with the {title.lower()}: {other.id} ({other.title})."]
             lines += [
                 command(other),
-                f"    Run that track alone: uv run pytest --track {other.track}",
+                f"    Run that track alone: {run_pytest()} --track {other.track}",
             ]
         return lines
     if not total(rows) and all(row.is_done for row in rows):
-        return ["", "Done here. What is next: uv run pytest"]
+        return ["", f"Done here. What is next: {run_pytest()}"]
     return []
 
 
@@ -106,7 +107,7 @@ def counted(number: int) -> str:
 
 def command(problem: Problem) -> str:
     """How to run a problem's checks."""
-    return f"    Run its checks: uv run pytest -k {problem.id}"
+    return f"    Run its checks: {run_pytest()} -k {problem.id}"
 
 
 def total(rows: Sequence[Row]) -> list[str]:
