@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -263,6 +264,7 @@ def test_a_wrong_command_line(run: Run, message: str) -> None:
     result = run(*WRONG[message])
     assert result.exit_code == commands.USAGE
     assert message in result.stderr
+    assert "Grading" not in result.stderr
     assert result.stdout == ""
     assert not Path("report").exists()
 
@@ -272,6 +274,22 @@ def test_no_such_path(run: Run) -> None:
     result = run(path="nowhere")
     assert result.exit_code == commands.USAGE
     assert "'nowhere' does not exist" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"path": "nowhere"}, {"options": ["--only", "rop"]}, {"options": ["--track", "x"]}]
+)
+def test_an_earlier_report_is_not_taken_for_this_run(run: Run, wrong: dict[str, Any]) -> None:
+    """Where nothing is written, the message says of which time what lies there is."""
+    run()
+    file = Path("report", "report.json")
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    before = file.read_bytes()
+    result = run(*wrong.get("options", ()), path=wrong.get("path", "submission"))
+    assert result.exit_code == commands.USAGE
+    told = f"Nothing was written: {file} is of an earlier run, 2023-11-14 22:13 UTC."
+    assert told in result.stderr
+    assert file.read_bytes() == before
 
 
 def test_what_is_asked_for_and_not_there_is_no_fault_of_the_submission(run: Run) -> None:
