@@ -18,6 +18,7 @@ from .summary import Group
 # Of what is said about one check, this many lines are shown.
 MAX_LINES = 12
 MAX_TEXT = 10_000
+MAX_WORD = 200
 MAX_NOTES = 12
 MAX_FINDINGS = 12
 # Of the groups of checks that failed in one problem, this many are told in full.
@@ -109,7 +110,15 @@ class Writer:
         own = len(text) - len(text.lstrip(" "))
         pad = " " * min(indent + own, self.width // 2)
         unbroken = SHORT_LIST.sub(lambda found: found[0].replace(" ", NO_BREAK), text.strip())
-        lines = textwrap.wrap(unbroken, self.width, initial_indent=pad, subsequent_indent=pad)
+        lines = textwrap.wrap(
+            unbroken,
+            self.width,
+            initial_indent=pad,
+            subsequent_indent=pad,
+            # A path stays whole, so that it can be copied.
+            break_long_words=max(map(len, unbroken.split()), default=0) > MAX_WORD,
+            break_on_hyphens=False,
+        )
         return [line.replace(NO_BREAK, " ") for line in lines]
 
     def text(self) -> Text:
