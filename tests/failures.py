@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 # An exception may speak of every weight of a model.
 MOST_LINES = 24
 MOST_PLACES = 4
+ALONE = "Run it alone:"
 
 
 class Terminal(Protocol):
@@ -55,10 +56,14 @@ class Failure:
             terminal.line(line, red=True)
         if len(lines) > MOST_LINES:
             terminal.line(f"  ({len(lines) - MOST_LINES} more lines)")
-        for place in self.places:
-            terminal.line(f"  {place}")
+        for line in self.places:
+            # What stands there is left out where it does not fit.
+            fits = len(line) + 2 <= width
+            terminal.line(f"  {line if fits else line.partition(': ')[0]}")
         # In one line, so that it can be copied.
-        terminal.line(f"  Run it alone: {self.command}")
+        fits = len(f"  {ALONE} {self.command}") <= width
+        for line in [f"{ALONE} {self.command}"] if fits else [ALONE, self.command]:
+            terminal.line(f"  {line}")
 
     def __str__(self) -> str:
         """The same without colours, for reports that are no terminal."""

@@ -47,29 +47,34 @@ Multiplies each vector by the transposed weight and adds no bias: y = x Wᵀ.
   (d_out, d_in).
   RuntimeError: mat1 and mat2 shapes cannot be multiplied (15x6 and 4x6)
   at my_package/layers.py:2 in linear: return x @ weight.T
-  called at tests/adapters.py:5 in run_linear: return layers.linear(weights.T, in_features)
-  Run it alone: uv run pytest tests/test_model.py::test_linear --adapters-from=. --tb=short
+  called at tests/adapters.py:5 in run_linear
+  Run it alone:
+  uv run pytest tests/test_model.py::test_linear --adapters-from=. --tb=short
 ________________________________ test_embedding ________________________________
 Looks up the weight's row for each token id.
   A tensor is expected; yours is None. Is a return statement missing?
   the check is at {root}/tests/test_model.py:53
-  Run it alone: uv run pytest tests/test_model.py::test_embedding --adapters-from=.
+  Run it alone:
+  uv run pytest tests/test_model.py::test_embedding --adapters-from=.
 __________________________________ test_silu ___________________________________
 Multiplies each number by its sigmoid, negative numbers too: x · sigmoid(x).
   AssertionError: no double
-  at tests/adapters.py:11 in run_silu: assert in_features.dtype == torch.float64, "no double"
-  Run it alone: uv run pytest tests/test_model.py::test_silu --adapters-from=. --tb=short
+  at tests/adapters.py:11 in run_silu
+  Run it alone:
+  uv run pytest tests/test_model.py::test_silu --adapters-from=. --tb=short
 _________________________ test_rmsnorm_half_precision __________________________
 Returns the input's dtype.
   The input is torch.float16, your output is torch.float32.
   the check is at {root}/tests/test_model.py:132
-  Run it alone: uv run pytest tests/test_model.py::test_rmsnorm_half_precision --adapters-from=.
+  Run it alone:
+  uv run pytest tests/test_model.py::test_rmsnorm_half_precision --adapters-from=.
 _____________________________ test_softmax_certain _____________________________
 Gives exactly 1 to a number that towers over its row, and 0 to one of minus
 infinity.
   1 of 6 elements (16.7 %) are NaN, first at [0, 0].
   the check is at {root}/tests/test_model_attention.py:51
-  Run it alone: uv run pytest tests/test_model_attention.py::test_softmax_certain --adapters-from=.
+  Run it alone:
+  uv run pytest tests/test_model_attention.py::test_softmax_certain --adapters-from=.
 """
 
 
