@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 from rich.text import Text
@@ -364,52 +363,3 @@ def test_exit_codes_are_documented() -> None:
         commands.INTERRUPTED,
     ):
         assert f"\n    {code}  " in result.stdout
-
-
-def test_version() -> None:
-    """The version is the installed one."""
-    assert CliRunner().invoke(cli.main, ["--version"]).stdout.startswith("cs336, version ")
-
-
-def single_commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
-    """The commands of a group and of those within it."""
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {inner}", found) for inner, found in single_commands(command))
-        else:
-            yield name, command
-
-
-def test_no_new_options() -> None:
-    """Options are a promise: each new one is added here by hand."""
-    commands = {
-        name: sorted(option for parameter in command.params for option in parameter.opts)
-        for name, command in single_commands(cli.main)
-    }
-    assert commands == {
-        "audit": ["--assignment", "--jobs", "--problem", "--report-dir"],
-        "batch": [
-            *("--assignment", "--cluster", "--isolation", "--jobs", "--only", "--report-dir"),
-            *("--seed", "--track", "--worker-python", "folder"),
-        ],
-        "doctor": ["--worker-python"],
-        "grade": [
-            "--adapters",
-            "--assignment",
-            "--fail-under",
-            "--format",
-            "--isolation",
-            "--only",
-            "--quiet",
-            "--report-dir",
-            "--revision",
-            "--seed",
-            "--track",
-            "--worker-python",
-            "-q",
-            "path",
-        ],
-        "handout": ["--assignment", "--track", "--update", "out"],
-        "package gradescope": ["--assignment", "--minutes", "--track", "out"],
-        "regrade": ["--cluster", "--jobs", "--write", "report_dir"],
-    }
