@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
@@ -68,7 +69,7 @@ def main() -> None:
 
 
 @main.command(epilog=EPILOG)
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--assignment",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -159,6 +160,9 @@ def grade(
     """
     if only and tracks:
         raise click.UsageError("--only names problems of any track: leave out --track.")
+    if not path.exists():
+        file = report_dir / FORMATS["json"].file_name
+        raise click.UsageError(f"Path '{path}' does not exist.{earlier_report(file)}")
     request = Request(
         submission=path,
         assignment=assignment or default_assignment(path.resolve()),
@@ -195,19 +199,19 @@ def doctor(context: click.Context, *, worker_python: str) -> None:
 def graded(request: Request, *, quiet: bool) -> Report:
     """Grade, and turn every way to end early into a sentence and an exit code."""
     console = Console(stderr=True)
-    if not quiet and not console.is_terminal:
-        click.echo(f"Grading {request.submission} with seed {request.seed}.", err=True)
     # Being told to end is an interruption like any other.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with watching(console, shown=not quiet) as watch:
+        with watching(request, console, shown=not quiet) as watch:
             return pipeline.grade(request, watch)
     except UnknownNameError as error:
-        raise unknown_name(error.kind, error.name, error.known) from error
+        told = unknown_name(error.kind, error.name, error.known).message
+        raise click.UsageError(f"{told}{earlier_report(request.report_file)}") from error
     except WrongRequestError as error:
         raise click.UsageError(f"{one_line(error)}.") from error
     except RubricError as error:
-        raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
+        told = f"The assignment cannot be used.\n{error}{earlier_report(request.report_file)}"
+        raise UnjudgedError(told) from error
     except OSError as error:
         raise UnjudgedError(f"Could not read or write a file: {one_line(error)}") from error
     except Exception as error:
@@ -224,9 +228,17 @@ def graded(request: Request, *, quiet: bool) -> Report:
         sys.exit(INTERRUPTED)
 
 
+def earlier_report(file: Path) -> str:
+    """What is said where nothing was written, of a report that could be taken for this run's."""
+    if not file.is_file():
+        return ""
+    written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    return f"\nNothing was written: {file} is of an earlier run, {written:%Y-%m-%d %H:%M} UTC."
+
+
 @contextlib.contextmanager
-def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
-    """Show which check is running, where a person is looking on."""
+def watching(request: Request, console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
+    """Show which check is running, where a person is looking on; else say that it has begun."""
     bar = Progress(
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
@@ -242,6 +254,9 @@ def watching(console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
             match event:
                 case pipeline.Planned(checks=checks):
                     bar.update(task, total=checks)
+                    if shown and not console.is_terminal:
+                        told = f"Grading {request.submission} with seed {request.seed}."
+                        click.echo(told, err=True)
                 case Begun(check=check):
                     bar.update(task, description=check)
                 case Outcome():

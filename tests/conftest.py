@@ -24,16 +24,19 @@ from .diagnosis import recognise
 from .draws import Draws
 from .elsewhere import prefer
 from .exceptions import remark
+from .failures import import_failure
 from .fingerprints import FingerprintFolder
 from .forensics import examine
 from .memory import Memory
 from .options import ELSEWHERE, EXPECTED, SNAPSHOTS
 from .snapshots import Snapshot
 from .tracks import Tracks
+from .weights import Watched
 
 HERE = Path(__file__).parent
 UNUSED = pytest.StashKey[list[Path]]()
 FINGERPRINTS = pytest.StashKey[FingerprintFolder]()
+WATCHED = pytest.StashKey[Watched]()
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -49,7 +52,9 @@ def adapters(request: pytest.FixtureRequest) -> Iterator[Any]:
     with torch.random.fork_rng(devices=[]):
         # As in the grader's worker, which has a generator of its own.
         torch.default_generator.manual_seed(zlib.crc32(request.node.name.encode()))
-        yield own_adapters(request.config) if source is None else source.adapters_for(request)
+        made = own_adapters(request.config) if source is None else source.adapters_for(request)
+        watched = request.node.stash[WATCHED] = Watched(made)
+        yield watched
 
 
 def own_adapters(config: pytest.Config) -> Any:
@@ -79,23 +84,25 @@ def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
         requirement,
         expected_values,
         request.config.pluginmanager.get_plugin("comparison-observer"),
-        explainer(request.config),
+        explainer(request),
         exact=option.snapshot_exact,
     )
     yield made
     made.finish()
 
 
-def explainer(config: pytest.Config) -> Callable[[Comparison], str]:
+def explainer(request: pytest.FixtureRequest) -> Callable[[Comparison], str]:
     """What says more of a failed comparison; a grader names known mistakes by itself."""
+    config = request.config
     graded = config.pluginmanager.has_plugin("expected-values")
-    if graded or config.option.seed != 0:
-        return examine
     prints = config.stash.setdefault(FINGERPRINTS, FingerprintFolder(HERE / "_fingerprints"))
 
     def explain(comparison: Comparison) -> str:
-        found = recognise(comparison, prints)
-        return examine(comparison) if found is None else found.text
+        known = not graded and config.option.seed == 0
+        if known and (found := recognise(comparison, prints)) is not None:
+            return found.text
+        watched = request.node.stash.get(WATCHED, None)
+        return examine(comparison) or ("" if watched is None else watched.fault())
 
     return explain
 
@@ -147,11 +154,18 @@ def pytest_collection_modifyitems(
 
 
 def skip_what_is_left_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip the checks of a track that nobody works on, each file's with a single line."""
+    """Skip the checks of a track that nobody works on, each file's with a single line.
+
+    Raises:
+        UsageError: there are no adapters, and no debugger or traceback was asked for.
+    """
     try:
         module = own_adapters(config)
-    except Exception:  # which every check will raise again
-        return
+    except Exception as error:  # which every check would raise again
+        graded = config.pluginmanager.has_plugin("expected-values")
+        if graded or config.option.usepdb or config.option.tbstyle != "auto":
+            return
+        raise pytest.UsageError(import_failure(error, config.stash[ELSEWHERE])) from error
     tracks = Tracks()
     for item in items:
         name = getattr(item, "originalname", "")

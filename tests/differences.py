@@ -80,7 +80,7 @@ def difference(
         raise TypeError(f"cannot compare with a {type(expected).__name__}")
     got = as_array(actual)
     if got is None:
-        return f"A tensor is expected; yours is {kind(actual)}."
+        return f"A tensor is expected; yours is {of_kind(actual)}"
     if got.shape != wanted.shape:
         return f"Shape {tuple(wanted.shape)} is expected; yours is {tuple(got.shape)}."
     if same_dtype and dtype_name(actual) != dtype_name(expected):
@@ -111,10 +111,13 @@ def distance(
     return float(multiples.max(initial=0.0))
 
 
+def of_kind(value: object) -> str:
+    """What a value is, as the end of a sentence, and what is the likely cause."""
+    return "None. Is a return statement missing?" if value is None else f"{kind(value)}."
+
+
 def kind(value: object) -> str:
     """What a value is, in words for a failure."""
-    if value is None:
-        return "None: is a return statement missing?"
     if isinstance(value, torch.Tensor):
         return f"a tensor on the {value.device.type} device"
     return f"of type {getattr(value, 'type_name', type(value).__name__)}"
@@ -208,7 +211,7 @@ def sequence_difference(actual: object, expected: list[object], *, reveal: bool)
     if isinstance(actual, torch.Tensor | np.ndarray):
         actual = actual.tolist()
     if not isinstance(actual, list | tuple):
-        return f"A list is expected; yours is {kind(actual)}."
+        return f"A list is expected; yours is {of_kind(actual)}"
     got, wanted = with_tuples(actual), with_tuples(expected)
     if got == wanted and all(same_kind(a, e) for a, e in zip(got, wanted, strict=True)):
         return None

@@ -3,6 +3,7 @@
 Each question below returns one sentence or nothing. The first that returns a sentence is told.
 """
 
+import re
 from collections.abc import Callable
 from itertools import permutations
 
@@ -22,6 +23,8 @@ MOST_AXES = 5
 LONGEST_ORDER = 64
 # Memory that nobody wrote to holds numbers like these.
 HUGE, TINY = 1e20, 1e-30
+# A check of numbers that float16 hardly holds says so in its name.
+FLOAT16 = re.compile(r"(?<!b)float16")
 
 Places = npt.NDArray[np.bool_]
 
@@ -34,7 +37,8 @@ def examine(comparison: Comparison) -> str:
     got, wanted = as_array(actual), as_array(expected)
     if got is None or wanted is None or not telling(wanted) or got.dtype.kind not in "biuf":
         return ""
-    pair = Pair(got, wanted, comparison.tolerance)
+    half = got.dtype == np.float16 or FLOAT16.search(comparison.check) is not None
+    pair = Pair(got, wanted, comparison.tolerance, half=half)
     questions = QUESTIONS if got.shape == wanted.shape else QUESTIONS_OF_SHAPE
     with np.errstate(all="ignore"):
         return next(filter(None, (question(pair) for question in questions)), "")
@@ -51,12 +55,16 @@ class Pair:
     Attributes:
         got: what came.
         wanted: what is expected.
+        half: whether something of it is in float16.
     """
 
-    def __init__(self, got: Array, wanted: Array, tolerance: Tolerance) -> None:
+    def __init__(
+        self, got: Array, wanted: Array, tolerance: Tolerance, *, half: bool = False
+    ) -> None:
         self.got: Numbers = got.astype(np.float64)
         self.wanted: Numbers = wanted.astype(np.float64)
         self.tolerance = tolerance
+        self.half = half
         self.noise = rounding(self.wanted)
 
     def near(self, got: Numbers, wanted: Numbers) -> Places:
@@ -101,6 +109,18 @@ def one_slice(pair: Pair) -> str:
                         f"Your output is only the {name} index of axis {axis} of what is asked for."
                     )
     return ""
+
+
+def overflowed(pair: Pair) -> str:
+    """Zero or infinite where it is wrong, as what is too large for float16 leaves it."""
+    wrong = ~pair.near(pair.got, pair.wanted)
+    lost = (pair.got == 0) | ~np.isfinite(pair.got)
+    if not pair.half or not wrong.any() or not lost[wrong].all():
+        return ""
+    return (
+        "Where your output is wrong, it is zero or not finite: is something of it computed in"
+        " float16, which holds no number above 65,504?"
+    )
 
 
 def not_a_number(pair: Pair) -> str:
@@ -279,7 +299,17 @@ def coarse(pair: Pair) -> str:
 
 
 QUESTIONS: tuple[Callable[[Pair], str], ...] = (
-    *(not_a_number, empty, unwritten, negated, scaled, moved, in_another_order, shifted),
+    *(
+        overflowed,
+        not_a_number,
+        empty,
+        unwritten,
+        negated,
+        scaled,
+        moved,
+        in_another_order,
+        shifted,
+    ),
     *(reordered, wrong_in_one_slice, right_in_one_slice, coarse),
 )
 QUESTIONS_OF_SHAPE: tuple[Callable[[Pair], str], ...] = (in_another_order, reshaped, one_slice)

@@ -8,12 +8,13 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from .elsewhere import pretend_installed
-from .problems import track_titles
+from .problems import problems, track_titles
 from .progress import Progress
 from .snapshots import SnapshotFolder
 from .tracks import Tracks
@@ -95,12 +96,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the checks of the tracks that were asked for."""
+    """Keep the checks of the tracks that were asked for, or of the problem."""
+    tracks, problem = Tracks(), config.option.keyword
     if chosen := config.option.track:
-        tracks = Tracks()
-        kept = {item for item in items if tracks.has(getattr(item, "originalname", ""), chosen)}
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = [item for item in items if item in kept]
+        keep(config, items, lambda check: tracks.has(check, chosen))
+    if problem in problems():
+        # pytest itself would take all that holds the name, such as those of scaled_embedding.
+        keep(config, items, lambda check: check in problems()[problem].checks)
+
+
+def keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[str], bool]) -> None:
+    """Leave out the checks that are not wanted, by the names of their functions."""
+    kept = {item for item in items if wanted(getattr(item, "originalname", ""))}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def recorded(config: pytest.Config) -> Path:

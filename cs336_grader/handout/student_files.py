@@ -44,15 +44,32 @@ class Task:
     asked: dict[Tier, list[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A part of the assignment that can be done without the others; one without a name is all.
+
+    Attributes:
+        points: what there is to earn in it, without extra points.
+        tasks: its problems, in order.
+    """
+
+    id: str
+    title: str
+    points: float
+    tasks: list[Task]
+
+
 def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str, ...]) -> str:
     """One of the files."""
     project, uv = project_tables(assignment.folder)
+    every = list(tasks(assignment, outline))
     return (
         environment()
         .get_template(WRITTEN[name])
         .render(
             rubric=assignment.rubric,
-            tasks=list(tasks(assignment, outline)),
+            tasks=every,
+            parts=list(parts(assignment, every)),
             points=assignment.rubric.full_marks(),
             project=project,
             uv=uv,
@@ -78,6 +95,15 @@ def tasks(assignment: Assignment, outline: Outline) -> Iterator[Task]:
         yield Task(
             name, problem, parts, {one: said.get(one, "") for one in problem.adapters}, asked
         )
+
+
+def parts(assignment: Assignment, every: list[Task]) -> Iterator[Track]:
+    """The tracks that there are problems of, in order."""
+    rubric = assignment.rubric
+    for name, title in (rubric.tracks or {"": ""}).items():
+        own = [task for task in every if task.problem.track == name]
+        if own:
+            yield Track(name, title, rubric.full_marks((name,)), own)
 
 
 def docstrings(source: Source) -> dict[str, str]:

@@ -16,6 +16,7 @@ MAX_NAME_BYTES = 200
 MAX_FILE_BYTES = 16 * 2**20
 # Source code shrinks to a fifth; what shrinks to less than a five-hundredth was made to.
 MAX_RATIO = 500
+DAMAGED = "it is cut off or damaged; have it packed or downloaded again"
 RATIO_MATTERS_FROM = 2**20
 
 IGNORED_FOLDERS = {"__pycache__", "__MACOSX", "node_modules", "site-packages"}
@@ -146,6 +147,11 @@ def is_storable(path: PurePosixPath) -> bool:
     except UnicodeEncodeError:
         return False
     return longest <= MAX_NAME_BYTES and len(path.parts) <= MAX_DEPTH
+
+
+def damage(error: Exception) -> str:
+    """What is said of an archive that a library cannot read; the system's errors say it best."""
+    return (isinstance(error, OSError) and error.strerror) or DAMAGED
 
 
 def is_bomb(size: int, packed: int) -> bool:

@@ -17,7 +17,7 @@ from typing import IO
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .listing import Listing, is_bomb
+from .listing import Listing, damage, is_bomb
 from .notes import Notes
 
 BLOCK = 512
@@ -69,7 +69,8 @@ class TarSource:
                 for member in members(self.file):
                     self.admit(member)
             except (BadTarError, OSError, EOFError, zlib.error) as error:
-                raise CouldNotJudgeError(f"{name} is no readable tar archive: {error}") from error
+                why = str(error) if isinstance(error, BadTarError) else damage(error)
+                raise CouldNotJudgeError(f"{name} is no readable tar archive: {why}") from error
             failed.pop_all()
         self.listing.finish()
         self.sizes = self.listing.sizes

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .listing import Listing, is_bomb, read_capped
+from .listing import Listing, damage, is_bomb, read_capped
 from .notes import Notes
 
 # As many members as a submission may have, each with a long name, have a shorter list than this.
@@ -36,6 +36,10 @@ ZIP_ERRORS = (
 )
 
 
+class LongListError(zipfile.BadZipFile):
+    """The list of members is too long to be read."""
+
+
 class ShortReads(io.FileIO):
     """A file of which no large part is read at once.
 
@@ -47,7 +51,7 @@ class ShortReads(io.FileIO):
         if size is None or size < 0:
             size = os.fstat(self.fileno()).st_size - self.tell()
         if size > MAX_READ_BYTES:
-            raise zipfile.BadZipFile("its list of members is too long")
+            raise LongListError("its list of members is too long")
         return super().read(size)
 
 
@@ -68,7 +72,8 @@ class ZipSource:
             try:
                 self.archive = zipfile.ZipFile(self.file)
             except ZIP_ERRORS as error:
-                raise CouldNotJudgeError(f"{name} is no readable zip archive: {error}") from error
+                why = in_words(error)
+                raise CouldNotJudgeError(f"{name} is no readable zip archive: {why}") from error
             members = self.archive.infolist()
             refuse_overlap(name, members)
             for member in members:
@@ -103,11 +108,20 @@ class ZipSource:
             with self.archive.open(member) as file:
                 return read_capped(file, path)
         except ZIP_ERRORS as error:
-            raise CouldNotJudgeError(f"{path} cannot be unpacked: {error}") from error
+            raise CouldNotJudgeError(f"{path} cannot be unpacked: {in_words(error)}") from error
 
     def close(self) -> None:
         """Close the archive."""
         self.file.close()
+
+
+def in_words(error: Exception) -> str:
+    """Why an archive or a member of it cannot be read, for who is to mend it."""
+    if isinstance(error, LongListError):
+        return str(error)
+    if isinstance(error, NotImplementedError):
+        return "its method of compression is not supported; have it packed as an ordinary zip"
+    return damage(error)
 
 
 def name_of(member: zipfile.ZipInfo) -> str:

@@ -20,7 +20,13 @@ MAX_LINE = 300
 MAX_BLOCK = 1_500
 MOST_GROUPS = 60
 MOST_LINES = 100
-MARKS = {"passed": "✅", "partly": "🟡", "failed": "❌", "not judged": "❔"}
+MARKS = {
+    "passed": "✅",
+    "partly": "🟡",
+    "failed": "❌",
+    "not written": "⬜",
+    "not judged": "❔",
+}
 # What has a meaning within a line, emoji (:x:) and formulas ($x$) included.
 MEANINGFUL = re.compile(r"([\\`*_\[\]<>|~&#!:$])")
 # GitHub looks for mentions after it has rendered the Markdown: escaping alone does not help.
@@ -60,10 +66,17 @@ def table(report: Report) -> str:
             rows.append(f"| **{text(track.title)}** | {earned} | |")
         rows += [
             f"| {text(summary.title(problem))} | {summary.problem_points(problem)} "
-            f"| {MARKS[summary.standing(problem)]} {summary.standing(problem)} |"
+            f"| {result(report, problem)} |"
             for problem in problems
         ]
     return "\n".join(rows)
+
+
+def result(report: Report, problem: ProblemResult) -> str:
+    """How a problem stands; all that there is to say of one that nobody has begun."""
+    standing = summary.standing(report, problem)
+    unfinished = summary.unfinished(summary.unwritten(report, problem))
+    return f"{MARKS[standing]} {text(unfinished) or standing}"
 
 
 def details(report: Report) -> Iterator[str]:
@@ -72,6 +85,8 @@ def details(report: Report) -> Iterator[str]:
         return
     left = MOST_GROUPS
     for problem in report.problems:
+        if summary.unwritten(report, problem):
+            continue
         checks = summary.open_checks(report, problem)
         groups = list(summary.grouped(summary.written(checks)))
         notes = filter(None, [summary.carried(report, problem), summary.unfinished(checks)])

@@ -51,14 +51,15 @@ def render(report: Report) -> str:
 
 
 def sections(report: Report) -> Iterator[Section]:
-    """Each problem that was not fully earned.
+    """Each problem that was begun and not fully earned.
 
     Corners are told from the start only where nothing else is: they mostly fail for one reason.
     """
     for problem in report.problems:
         checks = summary.open_checks(report, problem)
         findings = summary.costly(report, problem)
-        if not checks and not findings:
+        begun = checks and not summary.unwritten(report, problem)
+        if not begun and not findings:
             continue
         groups = list(summary.grouped(summary.written(checks)))
         told = [group for group in groups if group.checks[0].tier is groups[0].checks[0].tier]

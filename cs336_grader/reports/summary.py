@@ -18,9 +18,20 @@ from cs336_grader.records import (
 )
 
 # By what `standing` says.
-MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not judged": "?"}
-# What a check says of an adapter that nobody has written yet.
-UNFINISHED = re.compile(r"(?:Case .*?: )?Your (\S+) raised NotImplementedError\b", re.DOTALL)
+MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not written": "-", "not judged": "?"}
+# What a check says of an adapter that nobody has written yet, be it after other sentences; PyTorch
+# raises the same of what it has no operation for.
+UNFINISHED = re.compile(
+    r"(?:^|: )Your (\S+) raised NotImplementedError\b(?!.*'aten::)", re.MULTILINE
+)
+# The same of an adapter that is not there.
+ABSENT = re.compile(
+    r"(?:^|: )Your (\S+) raised AttributeError: module \S+ has no .* '\1'", re.MULTILINE
+)
+UNWRITTEN = (
+    (UNFINISHED, "Not written yet: {} ({})."),
+    (ABSENT, "Not in the adapters: {} ({}). Was it removed or renamed?"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +65,40 @@ def open_checks(report: Report, problem: ProblemResult) -> list[CheckResult]:
 
 def unfinished(checks: Iterable[CheckResult]) -> str:
     """Which adapters nobody has written yet, in one line; empty if there are none."""
-    found = [match[1] for check in checks if (match := UNFINISHED.match(check.message))]
-    if not found:
-        return ""
-    plural = "s" if len(found) > 1 else ""
-    return f"Not written yet: {listed(list(dict.fromkeys(found)))} ({len(found)} check{plural})."
+    messages = [check.message for check in checks]
+    told = []
+    for pattern, sentence in UNWRITTEN:
+        found = [match[1] for message in messages if (match := pattern.search(message))]
+        if found:
+            told.append(sentence.format(listed(list(dict.fromkeys(found))), checks_told(found)))
+    return " ".join(told)
 
 
 def written(checks: Iterable[CheckResult]) -> list[CheckResult]:
     """The checks that did not only find that nobody has written the adapter yet."""
-    return [check for check in checks if not UNFINISHED.match(check.message)]
+    return [
+        check
+        for check in checks
+        if not any(pattern.search(check.message) for pattern, _ in UNWRITTEN)
+    ]
+
+
+def unwritten(report: Report, problem: ProblemResult) -> list[CheckResult]:
+    """The checks that count, where all that they found is that nobody has begun; else none."""
+    checks = open_checks(report, problem)
+    begun = problem.score > 0 or problem.verdict is not Verdict.FAILED or written(checks)
+    return [] if begun else checks
+
+
+def unwritten_told(checks: Sequence[CheckResult]) -> str:
+    """How many checks found that nobody has begun, and whether there is no adapter to begin."""
+    absent = any(ABSENT.search(check.message) for check in checks)
+    return f"{checks_told(checks)}{', no such adapter' if absent else ''}"
+
+
+def checks_told(checks: Sequence[object]) -> str:
+    """A number of checks."""
+    return f"{len(checks)} check{'' if len(checks) == 1 else 's'}"
 
 
 def advice(report: Report, problem: ProblemResult) -> list[CheckResult]:
@@ -120,14 +155,14 @@ def costly(report: Report, problem: ProblemResult) -> list[Finding]:
     ]
 
 
-def standing(problem: ProblemResult) -> str:
-    """Passed, partly, failed or not judged."""
+def standing(report: Report, problem: ProblemResult) -> str:
+    """Passed, partly, failed, not written or not judged."""
     if problem.verdict is Verdict.FAILED and problem.score > 0:
         return "partly"
     if problem.verdict is Verdict.PASSED and problem.score == 0:
         # Its checks passed, and what the rules forbid cost its points.
         return "failed"
-    return problem.verdict.value
+    return "not written" if unwritten(report, problem) else problem.verdict.value
 
 
 def carried(report: Report, problem: ProblemResult) -> str:
@@ -251,10 +286,16 @@ def total_line(report: Report) -> str:
     """The total with its percentage; where it is none, what there is instead."""
     total = f"{points(report.score)} / {points_whole(report.max_score)}"
     if is_complete(report):
-        return f"{total} ({percent(report):.1f} %)"
+        return f"{total} ({percent(report):.1f} %){extra_told(report)}"
     opened, every = len(unjudged(report)), len(counted(report))
     told = f"not judged ({opened} of {every} checks)"
     return told if opened == every else f"{total} so far, {told}"
+
+
+def extra_told(report: Report) -> str:
+    """How much of the total comes on top of the maximum, after the total; empty if nothing does."""
+    extra = round(sum(problem.score for problem in report.problems if problem.extra), 2)
+    return f", {points(extra)} of them extra" if extra else ""
 
 
 def problem_points(problem: ProblemResult) -> str:

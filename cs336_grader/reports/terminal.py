@@ -18,6 +18,7 @@ from .summary import Group
 # Of what is said about one check, this many lines are shown.
 MAX_LINES = 12
 MAX_TEXT = 10_000
+MAX_WORD = 200
 MAX_NOTES = 12
 MAX_FINDINGS = 12
 # Of the groups of checks that failed in one problem, this many are told in full.
@@ -29,8 +30,22 @@ MIN_WIDTH, MAX_WIDTH = 50, 110
 NAME_WIDTH = 30
 LABEL_WIDTH = 12
 
-STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "not judged": "magenta"}
-ASCII_MARKS = {"passed": "+", "partly": "~", "failed": "x", "not judged": "?"}
+STYLES = {
+    "passed": "green",
+    "partly": "yellow",
+    "failed": "red",
+    "not written": "yellow",
+    "not judged": "magenta",
+}
+ASCII_MARKS = {"passed": "+", "partly": "~", "failed": "x", "not written": "-", "not judged": "?"}
+# What each mark says of a problem's points.
+LEGEND = {
+    "passed": "all",
+    "partly": "some",
+    "failed": "none",
+    "not written": "not written yet",
+    "not judged": "not judged",
+}
 
 FINDINGS = (
     (Consequence.COSTS_POINTS, "Not allowed (costs the problem's points)"),
@@ -95,7 +110,15 @@ class Writer:
         own = len(text) - len(text.lstrip(" "))
         pad = " " * min(indent + own, self.width // 2)
         unbroken = SHORT_LIST.sub(lambda found: found[0].replace(" ", NO_BREAK), text.strip())
-        lines = textwrap.wrap(unbroken, self.width, initial_indent=pad, subsequent_indent=pad)
+        lines = textwrap.wrap(
+            unbroken,
+            self.width,
+            initial_indent=pad,
+            subsequent_indent=pad,
+            # A path stays whole, so that it can be copied.
+            break_long_words=max(map(len, unbroken.split()), default=0) > MAX_WORD,
+            break_on_hyphens=False,
+        )
         return [line.replace(NO_BREAK, " ") for line in lines]
 
     def text(self) -> Text:
@@ -133,17 +156,25 @@ def write_overview(report: Report, writer: Writer) -> None:
                 columns(track.title, summary.track_points(track, problems)).rstrip(), "bold"
             )
         for problem in problems:
-            writer.lines.append(problem_line(problem, writer))
+            line = problem_line(report, problem, writer)
+            unwritten = summary.unwritten(report, problem)
+            count = f" ({summary.unwritten_told(unwritten)})" if unwritten else ""
+            writer.lines.append(line.append(count, "dim"))
 
 
 def write_legend(report: Report, writer: Writer) -> None:
-    """What the marks mean, and the one word that needs a meaning."""
-    legend = zip(writer.marks.values(), ("all", "some", "none", "not judged"), strict=True)
-    marks = "   ".join(f"{mark} {meaning}" for mark, meaning in legend)
+    """What the marks mean, and the words that need a meaning."""
+    found = {summary.standing(report, problem) for problem in report.problems}
+    marks = "   ".join(
+        f"{writer.marks[standing]} {meaning}"
+        for standing, meaning in LEGEND.items()
+        if standing != "not written" or standing in found
+    )
     writer.line()
     writer.line(f"points: {marks}", "dim")
     if any(
-        check.tier is Tier.EDGE and check.verdict is not Verdict.PASSED for check in report.checks
+        check.tier is Tier.EDGE and check.verdict is not Verdict.PASSED
+        for check in summary.written(report.checks)
     ):
         explanation = "edge: a corner of the problem, worth a small share of its points"
         writer.paragraph(explanation, 0, MAX_LINES, "dim")
@@ -152,10 +183,10 @@ def write_legend(report: Report, writer: Writer) -> None:
         writer.paragraph(explanation, 0, MAX_LINES, "dim")
 
 
-def problem_line(problem: ProblemResult, writer: Writer) -> Text:
+def problem_line(report: Report, problem: ProblemResult, writer: Writer) -> Text:
     """A problem's name, points and mark, in columns."""
     line = Text(columns(problem.id, summary.problem_points(problem)))
-    standing = summary.standing(problem)
+    standing = summary.standing(report, problem)
     line.append(writer.marks[standing], STYLES[standing])
     return line.append(" extra", "dim") if problem.extra else line
 
@@ -168,12 +199,12 @@ def columns(name: str, points: str) -> str:
 
 
 def write_failures(report: Report, writer: Writer) -> None:
-    """Under each problem that was not fully earned, what failed, core before edge."""
+    """Under each problem that was begun and not fully earned, what failed, core before edge."""
     for problem in report.problems:
         checks = summary.open_checks(report, problem)
-        if checks:
+        if checks and not summary.unwritten(report, problem):
             writer.line()
-            writer.lines.append(problem_line(problem, writer))
+            writer.lines.append(problem_line(report, problem, writer))
             writer.paragraph(summary.carried(report, problem), 2, MAX_LINES)
             write_checks(checks, writer)
 
@@ -193,7 +224,7 @@ def write_advice(report: Report, writer: Writer) -> None:
 def write_checks(checks: list[CheckResult], writer: Writer) -> None:
     """What failed in one problem: in one line what was never written, then the rest."""
     if unfinished := summary.unfinished(checks):
-        writer.marked(Verdict.FAILED.value, 2, unfinished)
+        writer.marked("not written", 2, unfinished)
     if rest := summary.written(checks):
         write_groups(list(summary.grouped(rest)), writer)
 

@@ -18,7 +18,7 @@ def problem_told(report: Report, problem: ProblemResult) -> str:
     parts += filter(None, [summary.carried(report, problem)])
     checks = summary.open_checks(report, problem)
     if unfinished := summary.unfinished(checks):
-        parts.append(f"{MARKS[Verdict.FAILED]} {unfinished}")
+        parts.append(f"{summary.MARKS['not written']} {unfinished}")
     parts += groups_told(tuple(summary.written(checks)))
     return plain("\n\n".join(parts), 4 * MAX_TEXT) or "Every check passed."
 

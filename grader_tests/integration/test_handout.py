@@ -145,5 +145,5 @@ def test_the_first_run_of_a_student(tmp_path: Path) -> None:
     assert "uv run pytest -k linear" in run.stdout
     assert "Traceback" not in run.stdout
     assert "FAILED" not in run.stdout
-    progress = run.stdout.partition(" progress ")[2]
+    progress = run.stdout.partition(" progress")[2]
     assert max(map(len, progress.splitlines())) <= 80

@@ -95,13 +95,23 @@ MIXED = {
     "test_count_words": NUMBERS,
     "test_count_words_in_any_case": "One word was taken for several.",
 }
-UNFINISHED = "Your run_{} raised NotImplementedError (at tests/adapters.py:{})"
+UNFINISHED = (
+    "This is not written yet: a function still raises NotImplementedError.\n"
+    "Your run_{} raised NotImplementedError (at tests/adapters.py:{})"
+)
+ABSENT = (
+    "Your adapters have no function run_running_totals: was it removed or renamed?\n"
+    "Your run_running_totals raised AttributeError: module 'tests.adapters' has no attribute "
+    "'run_running_totals'"
+)
 STARTED = {
     "test_moving_average": UNFINISHED.format("moving_average", 4),
     "test_moving_average_of_a_constant": UNFINISHED.format("moving_average", 4),
     "test_moving_average_keeps_its_argument": UNFINISHED.format("moving_average", 4),
     "test_count_words": f"Case [a] (2 of 2 cases failed): {UNFINISHED.format('count_words', 8)}",
     "test_count_words_in_any_case": "One word was taken for several.",
+    "test_running_totals": ABSENT,
+    "test_running_totals_takes_one_at_a_time": ABSENT,
 }
 FINDINGS = (
     Finding(

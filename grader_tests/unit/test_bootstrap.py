@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cs336_grader.handout import build
+from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT
 
 pytestmark = [
@@ -24,9 +26,13 @@ exit 1
 """
 
 
-def made(folder: Path, python: str) -> str:
+OWN = (ROOT / "Makefile").read_bytes()
+STUDENTS = build(load_assignment(ROOT)).files["Makefile"]
+
+
+def made(folder: Path, python: str, makefile: bytes = OWN) -> str:
     """What make says in a fresh clone where this is the Python."""
-    shutil.copy(ROOT / "Makefile", folder)
+    (folder / "Makefile").write_bytes(makefile)
     environment = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
     ended = subprocess.run(
         ["make", ".uv/bin/uv", f"PYTHON={python}"],
@@ -41,6 +47,7 @@ def made(folder: Path, python: str) -> str:
     return ended.stderr
 
 
+@pytest.mark.parametrize("makefile", [OWN, STUDENTS], ids=["own", "handed out"])
 @pytest.mark.parametrize(
     ("script", "told"),
     [
@@ -49,21 +56,23 @@ def made(folder: Path, python: str) -> str:
     ],
 )
 def test_a_python_that_does_not_do_is_told_with_what_would(
-    tmp_path: Path, script: str, told: str
+    tmp_path: Path, script: str, told: str, makefile: bytes
 ) -> None:
     """Debian ships Python without the modules that make an environment."""
     python = tmp_path / "python3"
     python.write_text(script)
     python.chmod(0o755)
-    assert told in made(tmp_path, str(python))
+    assert told in made(tmp_path, str(python), makefile)
 
 
-def test_no_python_at_all_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("makefile", [OWN, STUDENTS], ids=["own", "handed out"])
+def test_no_python_at_all_is_told(tmp_path: Path, makefile: bytes) -> None:
     """And how to name one that lies elsewhere."""
-    said = made(tmp_path, "no-such-python")
+    said = made(tmp_path, "no-such-python", makefile)
     assert "there is no no-such-python here. Install it, or say where it is: make PYTHON=" in said
 
 
 def test_what_debian_needs_is_in_the_readme() -> None:
     """Before somebody runs into it."""
     assert "python3-venv" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert b"python3-venv" in build(load_assignment(ROOT)).files["README.md"]

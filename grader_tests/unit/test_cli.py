@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 from rich.text import Text
@@ -263,6 +263,7 @@ def test_a_wrong_command_line(run: Run, message: str) -> None:
     result = run(*WRONG[message])
     assert result.exit_code == commands.USAGE
     assert message in result.stderr
+    assert "Grading" not in result.stderr
     assert result.stdout == ""
     assert not Path("report").exists()
 
@@ -272,6 +273,22 @@ def test_no_such_path(run: Run) -> None:
     result = run(path="nowhere")
     assert result.exit_code == commands.USAGE
     assert "'nowhere' does not exist" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"path": "nowhere"}, {"options": ["--only", "rop"]}, {"options": ["--track", "x"]}]
+)
+def test_an_earlier_report_is_not_taken_for_this_run(run: Run, wrong: dict[str, Any]) -> None:
+    """Where nothing is written, the message says of which time what lies there is."""
+    run()
+    file = Path("report", "report.json")
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    before = file.read_bytes()
+    result = run(*wrong.get("options", ()), path=wrong.get("path", "submission"))
+    assert result.exit_code == commands.USAGE
+    told = f"Nothing was written: {file} is of an earlier run, 2023-11-14 22:13 UTC."
+    assert told in result.stderr
+    assert file.read_bytes() == before
 
 
 def test_what_is_asked_for_and_not_there_is_no_fault_of_the_submission(run: Run) -> None:
@@ -346,52 +363,3 @@ def test_exit_codes_are_documented() -> None:
         commands.INTERRUPTED,
     ):
         assert f"\n    {code}  " in result.stdout
-
-
-def test_version() -> None:
-    """The version is the installed one."""
-    assert CliRunner().invoke(cli.main, ["--version"]).stdout.startswith("cs336, version ")
-
-
-def single_commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
-    """The commands of a group and of those within it."""
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from ((f"{name} {inner}", found) for inner, found in single_commands(command))
-        else:
-            yield name, command
-
-
-def test_no_new_options() -> None:
-    """Options are a promise: each new one is added here by hand."""
-    commands = {
-        name: sorted(option for parameter in command.params for option in parameter.opts)
-        for name, command in single_commands(cli.main)
-    }
-    assert commands == {
-        "audit": ["--assignment", "--jobs", "--problem", "--report-dir"],
-        "batch": [
-            *("--assignment", "--cluster", "--isolation", "--jobs", "--only", "--report-dir"),
-            *("--seed", "--track", "--worker-python", "folder"),
-        ],
-        "doctor": ["--worker-python"],
-        "grade": [
-            "--adapters",
-            "--assignment",
-            "--fail-under",
-            "--format",
-            "--isolation",
-            "--only",
-            "--quiet",
-            "--report-dir",
-            "--revision",
-            "--seed",
-            "--track",
-            "--worker-python",
-            "-q",
-            "path",
-        ],
-        "handout": ["--assignment", "--track", "--update", "out"],
-        "package gradescope": ["--assignment", "--minutes", "--track", "out"],
-        "regrade": ["--cluster", "--jobs", "--write", "report_dir"],
-    }

@@ -1,6 +1,7 @@
 """What commands decide before and after grading: the assignment, the exit code, what to type."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import click
@@ -108,3 +109,52 @@ def test_every_end_has_words_and_a_code(error: BaseException, code: int, told: s
     result = CliRunner().invoke(command)
     assert result.exit_code == code
     assert told in result.stderr
+
+
+def test_version() -> None:
+    """The version is the installed one."""
+    assert CliRunner().invoke(cli.main, ["--version"]).stdout.startswith("cs336, version ")
+
+
+def single_commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    """The commands of a group and of those within it."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {inner}", found) for inner, found in single_commands(command))
+        else:
+            yield name, command
+
+
+def test_no_new_options() -> None:
+    """Options are a promise: each new one is added here by hand."""
+    options = {
+        name: sorted(option for parameter in command.params for option in parameter.opts)
+        for name, command in single_commands(cli.main)
+    }
+    assert options == {
+        "audit": ["--assignment", "--jobs", "--problem", "--report-dir"],
+        "batch": [
+            *("--assignment", "--cluster", "--isolation", "--jobs", "--only", "--report-dir"),
+            *("--seed", "--track", "--worker-python", "folder"),
+        ],
+        "doctor": ["--worker-python"],
+        "grade": [
+            "--adapters",
+            "--assignment",
+            "--fail-under",
+            "--format",
+            "--isolation",
+            "--only",
+            "--quiet",
+            "--report-dir",
+            "--revision",
+            "--seed",
+            "--track",
+            "--worker-python",
+            "-q",
+            "path",
+        ],
+        "handout": ["--assignment", "--track", "--update", "out"],
+        "package gradescope": ["--assignment", "--minutes", "--track", "out"],
+        "regrade": ["--cluster", "--jobs", "--write", "report_dir"],
+    }

@@ -71,8 +71,10 @@ def test_an_exception_is_explained(call: Callable[[], object], sentence: str) ->
 
 
 def test_a_stub_is_called_one() -> None:
-    """Whatever it says."""
+    """Whatever it says; what PyTorch cannot do was written."""
     assert "not written yet" in remark(NotImplementedError("later"))
+    error = NotImplementedError("Could not run 'aten::sort' with arguments from the 'Meta' backend")
+    assert not remark(error)
 
 
 def test_a_note_is_told_first() -> None:

@@ -90,6 +90,29 @@ def test_a_changed_tensor_is_recognised(name: str, seed: int, shape: tuple[int, 
     assert sentence in told(changed if name == "half precision" else noise(changed), x)
 
 
+@pytest.mark.parametrize(
+    ("check", "dtype", "change", "told_of"),
+    [
+        ("test_y", torch.float16, torch.zeros_like, True),
+        ("test_y_float16_range", torch.float32, torch.zeros_like, True),
+        ("test_y[float16]", torch.float32, lambda x: x / 0, True),
+        ("test_y[float16]", torch.float32, lambda x: x.index_fill(0, torch.tensor([0]), 0.0), True),
+        ("test_y[float16]", torch.float32, lambda x: x + 1, False),
+        ("test_y[bfloat16]", torch.float32, torch.zeros_like, False),
+        ("test_y", torch.float32, torch.zeros_like, False),
+    ],
+)
+def test_what_float16_cannot_hold_is_told(
+    check: str, dtype: torch.dtype, change: Callable[[Tensor], Tensor], told_of: bool
+) -> None:
+    """Where all that is wrong is zero or infinite, and float16 is what the check is about."""
+    x = numbers(0, 3, 4) + 5
+    name = f"test_x.{check}"
+    actual = change(x).to(dtype)
+    told_there = examine(Comparison(name, "output", actual, (x,), Tolerance(1e-2, 1e-2)))
+    assert ("no number above 65,504" in told_there) == told_of
+
+
 def test_rows_of_nan_are_told() -> None:
     """As those of a mask that hides everything from a position are."""
     x = numbers(0, 3, 4, 5)

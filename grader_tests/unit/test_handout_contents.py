@@ -99,6 +99,39 @@ def test_the_readme_has_every_problem_with_its_points() -> None:
         assert line == line.rstrip()
 
 
+def test_the_readme_speaks_of_the_tracks_that_there_are() -> None:
+    """Of two where both are handed out, each with its first step; of one as of all there is."""
+    both = handed_out(ROOT).files["README.md"].decode()
+    assert "There are two tracks, and each can be done without the other" in both
+    assert "begin with [`linear`](#linear), or in the classic track with [`gelu`](#gelu)." in both
+    assert "`uv run pytest --track classic` runs its checks alone." in both
+    assert both.index("\nModern track (`modern`), 63 points:") < both.index("\nClassic track (`")
+    classic = build(ASSIGNMENT, ("classic",)).files["README.md"].decode()
+    assert classic.startswith(f"# {ASSIGNMENT.rubric.title}: classic track\n")
+    assert "begin with [`gelu`](#gelu).\n" in classic
+    assert "uv run pytest -k gelu\n" in classic
+    assert "linear`" not in classic
+    assert "modern" not in classic.lower()
+    assert "track" not in handed_out(TINY).files["README.md"].decode()
+
+
+def test_the_readme_promises_what_the_rubric_does(author: Path) -> None:
+    """Where every problem pays for itself, nobody reads otherwise."""
+    path = author / "tests/rubric.toml"
+    text = path.read_text(encoding="utf-8")
+    built_on = 'title = "Word counts"\nbuilt_on = { moving_average = 0.8 }'
+    path.write_text(text.replace('title = "Word counts"', built_on), encoding="utf-8")
+    told = "Built on `moving_average`: a mistake there does not cost most of these points again.\n"
+    assert told in build(load_assignment(author)).files["README.md"].decode()
+    alone = path.read_text(encoding="utf-8").replace(
+        "[scoring]", "[scoring]\ncarry_forward = false"
+    )
+    path.write_text(alone, encoding="utf-8")
+    readme = build(load_assignment(author)).files["README.md"].decode()
+    assert "Built on `moving_average`.\n" in readme
+    assert "again" not in readme
+
+
 def test_actions_are_those_that_this_repository_uses() -> None:
     """Pinned in the same way, so that an update of one is noticed in the other."""
     own = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")

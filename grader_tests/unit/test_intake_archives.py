@@ -192,7 +192,25 @@ def test_a_method_that_is_not_supported_is_named(tmp_path: Path) -> None:
     """Deflate64, which Windows takes for large files, could not be judged."""
     path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS})
     patched(path, {b"PK\x03\x04": (8, b"\x09\0"), b"PK\x01\x02": (10, b"\x09\0")})
-    with pytest.raises(CouldNotJudgeError, match=r"adapters\.py cannot be unpacked"):
+    with pytest.raises(CouldNotJudgeError, match=r"adapters\.py cannot .* method .* not supported"):
+        staged(path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "told"),
+    [
+        (lambda content: content[: len(content) // 2], "submission is no readable zip archive"),
+        (lambda content: content[:50] + bytes(20) + content[70:], "adapters.py cannot be unpacked"),
+    ],
+)
+def test_what_is_damaged_is_told_in_words(
+    tmp_path: Path, damaged: Callable[[bytes], bytes], told: str
+) -> None:
+    """Not in those of a library, and with what to do."""
+    path = pack(tmp_path / "submission.zip", {"tests/adapters.py": STUBS * 10})
+    path.write_bytes(damaged(path.read_bytes()))
+    words = "it is cut off or damaged; have it packed or downloaded again"
+    with pytest.raises(CouldNotJudgeError, match=f"{told}: {words}"):
         staged(path, tmp_path)
 
 

@@ -9,7 +9,8 @@ import pytest
 from cs336_grader.judging import scoring
 from grader_tests.assignments import ASSIGNMENT
 from tests.problems import problems
-from tests.progress import FAILED, PASSED, SKIPPED, UNWRITTEN, Progress, is_of_a_stub
+from tests.progress import Progress, is_of_a_stub, near_names
+from tests.standing import FAILED, PASSED, SKIPPED, UNWRITTEN
 
 FIRST = next(iter(problems().values()))
 
@@ -61,15 +62,18 @@ def test_points_are_those_of_the_grader(name: str) -> None:
 def test_the_first_run_tells_where_to_begin() -> None:
     """With the first problem, what to write, and how to run its checks."""
     lines = everything(UNWRITTEN)
-    assert lines[0] == "== progress"
+    assert lines[0].startswith("== progress")
     assert lines[1].split() == [FIRST.id, "0", "/", f"{FIRST.points:g}", *UNWRITTEN.split()]
     total = sum(one.points for one in problems().values() if not one.extra)
-    assert lines[-4].split() == [], lines
-    assert lines[-5].split() == ["Total", "0", "/", f"{total:g}"]
-    assert lines[-3:] == [
+    end = lines.index("")
+    assert lines[end - 1].split() == ["Total", "0", "/", f"{total:g}"]
+    assert lines[end + 1 :] == [
         f"Begin here: {FIRST.id} ({FIRST.title}).",
         "    Write it there.",
         f"    Run its checks: uv run pytest -k {FIRST.id}",
+        "Or begin with the classic track: gelu (GELU).",
+        "    Run its checks: uv run pytest -k gelu",
+        "    Run that track alone: uv run pytest --track classic",
     ]
 
 
@@ -87,17 +91,48 @@ def test_what_is_next_once_something_is_done() -> None:
     assert any(line.startswith("Next: embedding (") for line in lines)
 
 
+def test_what_is_next_is_of_the_track_that_was_begun() -> None:
+    """Nobody who builds one family is sent to the other before it is done."""
+    assert "Next: layer_norm (LayerNorm)." in everything(UNWRITTEN, gelu=PASSED)
+    classic = [name for name, problem in problems().items() if problem.track == "classic"]
+    done = everything(UNWRITTEN, **dict.fromkeys(classic, PASSED))
+    assert "Next: linear (Linear layer)." in done
+
+
+def test_a_part_tells_nothing_of_the_other_track() -> None:
+    """Who asked for some checks did not ask where else to begin."""
+    assert not any("track" in line for line in shown(rope=UNWRITTEN, dropout=UNWRITTEN))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("embeding", "'embeding'. Did you mean embedding"),
+        ("not rope and tokeniser", "Did you mean tokenizer"),
+        ("zzz", "No problem or check is called 'zzz'."),
+    ],
+)
+def test_what_is_meant_by_a_misspelt_name(asked: str, told: str) -> None:
+    """What comes near, and all that there is."""
+    hint, every = near_names(asked, ["test_rope", "test_embedding"])
+    assert told in hint
+    assert ("mean" in hint) == ("mean" in told)
+    assert all(name in every for name in problems())
+
+
 def test_all_done() -> None:
-    """The total is the maximum, and nothing is next."""
+    """The total is the maximum and what is extra, and nothing is next."""
     lines = everything(PASSED)
     assert lines[-1].startswith("Total")
+    extra = sum(one.points for one in problems().values() if one.extra)
+    assert lines[-1].endswith(f"  {extra:g} of them extra")
     assert not any("Next" in line for line in lines)
 
 
 def test_a_single_problem() -> None:
     """No total of what was not run."""
     lines = shown(rope=PASSED)
-    assert [line.split()[:2] for line in lines[:2]] == [["==", "progress"], ["rope", "2"]]
+    assert lines[1].split()[:2] == ["rope", "2"]
     assert lines[2:] == ["", "Done here. What is next: uv run pytest"]
 
 

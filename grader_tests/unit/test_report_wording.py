@@ -5,10 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from cs336_grader.judging.verdict import case_result, outcome
 from cs336_grader.records import Tier
+from cs336_grader.reports import summary
 from cs336_grader.reports.formats import FORMATS
+from cs336_grader.running.faults import SubmissionError
 from grader_tests.unit.readers import unescaped
 from grader_tests.unit.sample_reports import CASES
+from tests.exceptions import remark
 
 
 @pytest.mark.parametrize("name", ["html", "gradescope", "github-summary", "classroom"])
@@ -16,7 +20,47 @@ def test_what_nobody_has_written_is_told_in_one_line(name: str) -> None:
     """A page of the same exception helps nobody."""
     text = FORMATS[name].render(CASES["unfinished"]).replace("\\", "")
     assert "Not written yet: run_moving_average (2 checks)." in text
+    absent = "Not in the adapters: run_running_totals (2 checks). Was it removed or renamed?"
+    assert absent in text
     assert "NotImplementedError" not in text
+
+
+@pytest.mark.parametrize("check", ["test_moving_average", "test_moving_average[2]"])
+@pytest.mark.parametrize(
+    ("kind", "text", "told"),
+    [
+        ("NotImplementedError", "", "Not written yet: run_x (1 check)."),
+        ("NotImplementedError", "x: write it", "Not written yet: run_x (1 check)."),
+        (
+            "AttributeError",
+            "module 'tests.adapters' has no attribute 'run_x'",
+            "Not in the adapters: run_x (1 check). Was it removed or renamed?",
+        ),
+        ("AttributeError", "module 'torch' has no attribute 'run_y'", ""),
+        ("NotImplementedError", "Could not run 'aten::sort' with arguments from 'Meta'", ""),
+        ("ValueError", "raised NotImplementedError", ""),
+    ],
+)
+def test_what_is_not_written_is_told_from_what_is_wrong(
+    check: str, kind: str, text: str, told: str
+) -> None:
+    """By what the judge says of it, with the suite's own sentence before it."""
+    error = SubmissionError("Your run_x", kind, text, ("tests/adapters.py:4",), None)
+    if sentence := remark(error):
+        error.add_note(sentence)
+    found = outcome("test_moving_average", [case_result(check, error)], 0.1)
+    judged = replace(CASES["all_passed"].checks[0], message=found.message)
+    assert summary.unfinished([judged]) == told
+    assert summary.written([judged]) == ([] if told else [judged])
+
+
+@pytest.mark.parametrize("name", ["html", "gradescope", "github-summary", "classroom"])
+def test_more_than_the_maximum_is_explained(name: str) -> None:
+    """Nobody wonders how a total can be above what it is out of."""
+    *others, last = CASES["all_passed"].problems
+    found = replace(CASES["all_passed"], problems=(*others, replace(last, extra=True)), max_score=7)
+    text = FORMATS[name].render(found)
+    assert "2.0 of them extra" in text.replace("\\", "")
 
 
 def test_where_nothing_was_taken_there_is_no_digest() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from cs336_grader.reports import terminal
 from grader_tests.unit.sample_reports import CASES
+from grader_tests.unit.sample_reports import report as sample_report
 
 GOLDEN = Path(__file__).parent / "golden"
 SURROUNDINGS = terminal.Surroundings(
@@ -59,6 +60,15 @@ def test_no_trailing_blanks_and_no_control_characters() -> None:
         for line in terminal.render(found, SURROUNDINGS).plain.split("\n"):
             assert line == line.rstrip()
             assert not any(ord(character) < 32 for character in line)
+
+
+def test_a_path_stays_whole() -> None:
+    """Whatever is in its name, and however long it is, it can be copied."""
+    path = "of-a-student/" * 6 + "my-package/a-module.py:12"
+    found = sample_report({"test_count_words": f"What was found is at {path}, says the check."})
+    for width in (60, 80, 120):
+        text = terminal.render(found, replace(SURROUNDINGS, width=width)).plain
+        assert any(f"{path}," in line for line in text.split("\n"))
 
 
 def test_every_golden_file_is_used() -> None:

@@ -1,0 +1,123 @@
+"""How far each problem is as a run has found it, what it earns, and what is to be done next."""
+
+from collections.abc import Mapping, Sequence
+
+from .failures import run_pytest
+from .problems import Problem, problems, track_titles
+
+UNWRITTEN = "not written yet"
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+class Row:
+    """One problem as a run has found it.
+
+    Args:
+        problem: the problem.
+        outcomes: what became of the checks that were run.
+        whole: whether all were.
+    """
+
+    def __init__(self, problem: Problem, outcomes: dict[str, str], *, whole: bool) -> None:
+        self.problem = problem
+        self.outcomes = outcomes
+        self.passed = {name for name, outcome in outcomes.items() if outcome == PASSED}
+        self.was_run = any(outcome != SKIPPED for outcome in outcomes.values())
+        # What is skipped at another seed would earn its points at seed 0.
+        self.has_points = whole and SKIPPED not in outcomes.values()
+        self.unwritten = UNWRITTEN in outcomes.values()
+        self.track = problem.track
+        self.failed = any(outcomes.get(name) == FAILED for name in problem.scored)
+        self.is_done = self.has_points and self.passed.issuperset(problem.scored)
+
+    @property
+    def score(self) -> float:
+        """The points that were earned."""
+        return self.problem.earned(self.passed)
+
+    def line(self) -> str:
+        """The problem, its points, and what keeps it from more."""
+        points = f"{self.score:>6g} / {self.problem.points:<3g}" if self.has_points else " " * 12
+        return f"{self.problem.id:<32}{points}  {self.remark()}".rstrip()
+
+    def remark(self) -> str:
+        """What became of the checks, in few words."""
+        total = len(self.outcomes)
+        failed = sum(outcome == FAILED for outcome in self.outcomes.values())
+        if failed:
+            return f"{failed} of {counted(total)} {'fails' if failed == 1 else 'fail'}"
+        if self.unwritten and self.problem.extra:
+            return f"{UNWRITTEN}, extra"
+        if self.unwritten:
+            return UNWRITTEN if not self.passed else f"{len(self.passed)} of {counted(total)} pass"
+        if self.is_done:
+            return "done"
+        return f"{len(self.passed)} of {counted(total)} passed"
+
+
+def next_step(rows: Sequence[Row], messages: Mapping[str, str]) -> list[str]:
+    """What to do next: mend what fails, else write what is first in a track that was begun.
+
+    Args:
+        rows: the problems that were run.
+        messages: what the stubs of each problem say.
+    """
+    failing = [row.problem for row in rows if row.failed]
+    if failing:
+        return ["", f"Next: mend {failing[0].id}.", command(failing[0])]
+    begun = {row.track for row in rows if row.passed}
+    waiting: dict[str, Problem] = {}
+    for row in rows:
+        if row.unwritten and not row.problem.extra:
+            waiting.setdefault(row.track, row.problem)
+    first = next((waiting[track] for track in waiting if track in begun), None)
+    if first is not None:
+        return to_write(first, "Next", messages)
+    if waiting:
+        start, *others = waiting.values()
+        lines = to_write(start, "Next" if begun else "Begin here", messages)
+        for other in others if total(rows) else ():
+            title = track_titles()[other.track]
+            lines += [f"Or begin with the {title.lower()}: {other.id} ({other.title})."]
+            lines += [
+                command(other),
+                f"    Run that track alone: {run_pytest()} --track {other.track}",
+            ]
+        return lines
+    if not total(rows) and all(row.is_done for row in rows):
+        return ["", f"Done here. What is next: {run_pytest()}"]
+    return []
+
+
+def to_write(problem: Problem, word: str, messages: Mapping[str, str]) -> list[str]:
+    """What is to be written for a problem."""
+    said = messages[problem.id].partition(": ")[2] or "write it"
+    return [
+        "",
+        f"{word}: {problem.id} ({problem.title}).",
+        f"    {said[:1].upper()}{said[1:]}.",
+        command(problem),
+    ]
+
+
+def counted(number: int) -> str:
+    """A number of checks."""
+    return f"{number} check{'' if number == 1 else 's'}"
+
+
+def command(problem: Problem) -> str:
+    """How to run a problem's checks."""
+    return f"    Run its checks: {run_pytest()} -k {problem.id}"
+
+
+def total(rows: Sequence[Row]) -> list[str]:
+    """The points of all problems together, if all were run."""
+    tracks = {row.problem.track for row in rows}
+    expected = {one.id for one in problems().values() if one.track in tracks and not one.extra}
+    if not expected <= {row.problem.id for row in rows if row.has_points}:
+        return []
+    score = round(sum(row.score for row in rows if row.has_points), 2)
+    maximum = sum(row.problem.points for row in rows if not row.problem.extra)
+    extra = round(sum(row.score for row in rows if row.has_points and row.problem.extra), 2)
+    told = f"  {extra:g} of them extra" if extra else ""
+    return [f"{'Total':<32}{score:>6g} / {maximum:<3g}{told}".rstrip()]
