@@ -119,7 +119,7 @@ class Dropout(nn.Module):
 
 
 def softmax(x: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
-    """exp(x) along one axis, scaled to sum to 1; zeros where all of x is -inf."""
+    """exp(x) along one axis, scaled to sum to 1."""
     return Softmax.of(x, dim)
 
 

@@ -134,7 +134,12 @@ class RotaryPositionalEmbedding(nn.Module):
         x: Float[Tensor, "... T d_k"],
         token_positions: Int[Tensor, "... T"] | None = None,
     ) -> Float[Tensor, "... T d_k"]:
-        """Turn the queries or keys x, whose positions are 0 … T-1 by default.
+        """Turn the queries or keys x.
+
+        Args:
+            x: Queries or keys.
+            token_positions: Where each row stands, 0 … T-1 by default. Its leading axes are the
+                first ones of x; axes of x between them and T (heads) share the positions.
 
         Raises:
             ValueError: a position lies outside the table, or positions and x do not fit.
@@ -150,9 +155,8 @@ class RotaryPositionalEmbedding(nn.Module):
         """Give what turns each pair of x: cos + i sin of its angle.
 
         Args:
-            x: Queries or keys.
-            token_positions: Where each row stands. Its leading axes are the first ones of x; axes
-                of x between them and T (heads) share the positions.
+            x: As for forward.
+            token_positions: The same.
             start: Where the first row stands if there are no token_positions; the others follow.
 
         Raises:

@@ -126,18 +126,3 @@ def first_row_repeated(
     parts: Parts, x: Tensor, norm1: Step, attend: Step, norm2: Step, feed_forward: Step
 ) -> Tensor:
     return Parts.wire_block(parts, x, norm1, attend, norm2, feed_forward)[:1].expand_as(x)
-
-
-@mistake(
-    "transformer_block",
-    "wire_block",
-    kind="interface",
-    wrong="what each part gives is added to the residual stream in place, which changes the "
-    "block's input",
-    hint="The caller's tensor and the norms' gradients need the input as it was: does your sum "
-    "make a new tensor?",
-)
-def in_place(x: Tensor, norm1: Step, attend: Step, norm2: Step, feed_forward: Step) -> Tensor:
-    x += attend(norm1(x))
-    x += feed_forward(norm2(x))
-    return x

@@ -23,6 +23,8 @@ STRUCTURE = {
 }
 # Every dict, list and set has these: a suite that calls one does not ask the student for it.
 OF_CONTAINERS = frozenset(name for kind in (dict, list, set) for name in dir(kind))
+# What torch calls of a module, whoever else does.
+CALL = "forward"
 # What a class is made of where its fields are all that there is to it.
 FIELDS = {"dataclass", "Enum", "NamedTuple", "Protocol", "StrEnum", "TypedDict"}
 
@@ -178,7 +180,7 @@ class Search:
         """Whether a method is asked for, and no part of how the reference does it."""
         if method.startswith("_"):
             return method.endswith("__")
-        return method in self.asked_for or method not in self.called
+        return method == CALL or method in self.asked_for or method not in self.called
 
     def enter(self, found: Outline, place: Place, problem: str) -> None:
         """Put a definition into the outline, a class with its methods."""

@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 
 import libcst as cst
 
+LINE_LENGTH = 100
+
 
 def without_unused_imports(module: cst.Module) -> cst.Module:
     """The module, importing only what it still names."""
@@ -47,8 +49,13 @@ def kept_import(
         return node
     if not kept:
         return None
-    last = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    return node.with_changes(names=[*kept[:-1], last])
+    names = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in kept]
+    if isinstance(node, cst.Import):
+        return node.with_changes(names=names)
+    line = node.with_changes(names=names, lpar=None, rpar=None)
+    if len(cst.Module([]).code_for_node(line)) <= LINE_LENGTH:
+        return line
+    return node.with_changes(names=[*kept[:-1], names[-1]])
 
 
 def is_future(node: cst.ImportFrom) -> bool:
