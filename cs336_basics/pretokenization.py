@@ -20,15 +20,18 @@ from pathlib import Path
 
 import regex
 
+from cs336_basics.ascii_pretokens import BORDER, ascii_pretokens
+
 PRETOKEN = regex.compile(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
 # The same for text of ASCII characters alone, where Python's own expressions take half the time.
 ASCII_PRETOKEN = re.compile(
-    r"'(?:[sdmt]|ll|ve|re)| ?[A-Za-z]++| ?[0-9]++| ?[^\sA-Za-z0-9]++|\s+(?!\S)|\s+", re.ASCII
+    r"'(?:[sdmt]|ll|ve|re)| ?+[A-Za-z]++| ?+[0-9]++| ?+[^\sA-Za-z0-9]++|\s+(?!\S)|\s+", re.ASCII
 )
-# Where a text can be cut, and into pieces of how many characters: small ones, for a character that
-# is not ASCII makes its whole piece slow.
+# Where a text can be cut, and into pieces of how many characters: large ones for arrays, and small
+# ones where there is a character that is not ASCII, for it makes its whole piece slow.
 CUT = re.compile(r"(?<=[!-~])[ \n]")
-PIECE = 2048
+LARGE_PIECE = 2**14
+PIECE = 2**11
 
 # Files of at most this many bytes are not worth the start of another process.
 CHUNK_BYTES = 4 * 2**20
@@ -56,14 +59,18 @@ def pretokenize(text: str) -> Iterator[list[str]]:
     >>> list(pretokenize("we'll  see"))
     [['we', "'ll", ' ', ' see']]
     """
-    for piece in pieces(text):
-        yield (ASCII_PRETOKEN if piece.isascii() else PRETOKEN).findall(piece)
+    for large in pieces(text, LARGE_PIECE):
+        if len(large) >= PIECE and large.isascii() and BORDER not in large:
+            yield ascii_pretokens(large)
+        else:
+            for piece in pieces(large, PIECE):
+                yield (ASCII_PRETOKEN if piece.isascii() else PRETOKEN).findall(piece)
 
 
-def pieces(text: str) -> Iterator[str]:
-    """A text, cut where that changes no pre-token."""
+def pieces(text: str, size: int) -> Iterator[str]:
+    """A text, cut where that changes no pre-token into pieces that are hardly longer than size."""
     start = 0
-    while cut := CUT.search(text, start + PIECE):
+    while cut := CUT.search(text, start + size):
         yield text[start : cut.start()]
         start = cut.start()
     yield text[start:]
