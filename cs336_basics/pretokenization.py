@@ -130,17 +130,25 @@ def sum_counts(counters: Iterable[Counter[str]]) -> Counter[str]:
 def count_pretokens_in_chunk(chunk: tuple[Path, int, int, tuple[str, ...]]) -> Counter[str]:
     """Count the pre-tokens of the bytes from start to end of a file."""
     path, start, end, special_tokens = chunk
+    return count_pretokens(read_chunk(path, start, end), special_tokens)
+
+
+def read_chunk(path: Path, start: int, end: int) -> str:
+    """The text that the bytes from start to end of a file are.
+
+    Raises:
+        ValueError: they are not UTF-8; the message tells where.
+    """
     with path.open("rb") as file:
         file.seek(start)
         data = file.read(end - start)
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not UTF-8: byte 0x{data[error.start]:02x} at offset {start + error.start} "
             f"({error.reason}); convert the file first"
         ) from error
-    return count_pretokens(text, special_tokens)
 
 
 def find_chunk_boundaries(
