@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import learning, tokenizing
+from benchmarks import grading, growth, learning, tokenizing
 from benchmarks.report import machine, table
 
 DOCUMENT = Path("docs/performance.md")
@@ -25,12 +25,22 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     trainings = TRAININGS[:-1] if options.small else TRAININGS
+    largest = 3 * 10**7 if options.small else 10**8
     tables = {
         "train": table(tokenizing.training(trainings), "tokenizers", None, 1.0),
-        "encode": table(tokenizing.encoding([10**6, 10**7], 3), "tiktoken", 0.6, None),
+        "encode": table(tokenizing.encoding([10**6, 10**7], 5), "tiktoken", 0.6, None),
+        "tables": table(tokenizing.making_ready(5), "tiktoken", None, None),
+        "cache": tokenizing.caches(),
         "letter": table(tokenizing.one_letter(3), "1 MB of docstrings", None, 10),
         "step": table(learning.steps(9), "transformers", None, 0.85),
         "generate": table(learning.generation(3), "transformers", 1.5, None),
+        "texts": growth.texts("sources", [10**6, 10**7, largest], 10_000),
+        "vocabularies": growth.vocabularies("sources", 10**7, [2_000, 8_000, 32_000]),
+        "lengths": growth.steps([(4, 64), (4, 128), (4, 256), (4, 512)], 3),
+        "batches": growth.steps([(2, 128), (4, 128), (8, 128), (16, 128)], 3),
+        "generations": growth.generations([32, 64, 128, 256, 384]),
+        "submissions": growth.submissions([1, 2, 4, 8]),
+        "grading": grading.profile(3),
     }
     text = NOTES.read_text(encoding="utf-8").replace("{machine}", machine())
     for name, rows in tables.items():

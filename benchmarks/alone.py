@@ -1,51 +1,84 @@
-"""One training of a vocabulary, measured in a process of its own: python -m benchmarks.alone."""
+"""One task, measured in a process of its own: python -m benchmarks.alone TASK ARGUMENTS."""
 
 import json
 import sys
 import threading
 import time
-from pathlib import Path
+from collections.abc import Callable
 
 import psutil
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from cs336_basics.train_bpe import train_bpe
-from cs336_basics.training.tokens import END_OF_TEXT
+Work = Callable[[], object]
 
 
-def ours(path: Path, vocab_size: int) -> None:
-    """The reference, in this process alone."""
-    train_bpe(path, vocab_size, [END_OF_TEXT], num_workers=1)
+def ours(path: str, vocab_size: str) -> Work:
+    """Training a vocabulary with the reference, in this process alone."""
+    from cs336_basics.train_bpe import train_bpe  # noqa: PLC0415 - each task imports its own
+    from cs336_basics.training.tokens import END_OF_TEXT  # noqa: PLC0415
+
+    return lambda: train_bpe(path, int(vocab_size), [END_OF_TEXT], num_workers=1)
 
 
-def theirs(path: Path, vocab_size: int) -> None:
-    """The tokenizers library, on as many threads as RAYON_NUM_THREADS says."""
+def theirs(path: str, vocab_size: str) -> Work:
+    """Training a vocabulary with tokenizers, on as many threads as RAYON_NUM_THREADS says."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: PLC0415
+
+    from cs336_basics.training.tokens import END_OF_TEXT  # noqa: PLC0415
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
+        vocab_size=int(vocab_size),
         special_tokens=[END_OF_TEXT],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train([str(path)], trainer)
+    return lambda: tokenizer.train([path], trainer)
+
+
+def step(batch: str, length: str) -> Work:
+    """A step of training, after one that does not count."""
+    import torch  # noqa: PLC0415
+
+    from benchmarks.learning import SIZES, VOCAB_SIZE  # noqa: PLC0415
+    from cs336_basics.loss import cross_entropy  # noqa: PLC0415
+    from cs336_basics.model import TransformerLM  # noqa: PLC0415
+    from cs336_basics.optimizer import AdamW  # noqa: PLC0415
+
+    sizes = SIZES | {"context_length": int(length)}
+    model = TransformerLM(**sizes, d_ff=704, rope_theta=10_000.0)
+    optimizer = AdamW(model.parameters())
+    tokens = torch.randint(VOCAB_SIZE, (int(batch), int(length) + 1))
+
+    def work() -> None:
+        optimizer.zero_grad()
+        loss = cross_entropy(model(tokens[:, :-1]), tokens[:, 1:])
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+    work()
+    return work
+
+
+TASKS: dict[str, Callable[..., Work]] = {"ours": ours, "theirs": theirs, "step": step}
 
 
 def main() -> None:
     """Write the CPU time, and how much more memory was held at the most than before."""
-    name, path, vocab_size = sys.argv[1:]
+    name, *arguments = sys.argv[1:]
+    work = TASKS[name](*arguments)
     process, peak, done = psutil.Process(), 0, threading.Event()
     before = process.memory_info().rss
 
     def watch() -> None:
         nonlocal peak
-        while not done.wait(0.05):
+        while not done.wait(0.01):
             peak = max(peak, process.memory_info().rss)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     begun = time.process_time()
-    {"ours": ours, "theirs": theirs}[name](Path(path), int(vocab_size))
+    work()
     seconds = time.process_time() - begun
     done.set()
     watcher.join()

@@ -4,7 +4,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,21 +22,38 @@ class Row:
     theirs: Cost
 
 
+def grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def seconds(spent: float) -> str:
+    """CPU time."""
+    return f"{spent:.3f} s"
+
+
+def mebibytes(held: float | None) -> str:
+    """Memory, where it was measured."""
+    return "" if held is None else f"{held:.1f} MiB"
+
+
 def table(rows: Iterable[Row], other: str, least: float | None, most: float | None) -> str:
     """A table of CPU times; the ratio is ours to theirs, or theirs to ours where it is a speed."""
-    asked = f"at most {most:g}" if most is not None else f"at least {least:g}"
-    label = "CPU" if most is not None else "speed"
-    lines = [
-        f"| what | ours | {other} | {label}, ours to theirs ({asked}) | memory, ours and theirs |",
-        "|---|---|---|---|---|",
-    ]
+    label = "CPU" if least is None else "speed"
+    asked = {f"at most {most}": most, f"at least {least}": least}
+    goals = "".join(f" ({words})" for words, goal in asked.items() if goal is not None)
+    rows = list(rows)
+    with_memory = any(row.ours.mebibytes is not None for row in rows)
+    header = ["what", "ours", other, f"{label}, ours to theirs{goals}"]
+    lines = []
     for row in rows:
         ours, theirs = row.ours.seconds, row.theirs.seconds
-        ratio = ours / theirs if most is not None else theirs / ours
-        held = (row.ours.mebibytes, row.theirs.mebibytes)
-        memory = "" if None in held else f"{held[0]:.0f} and {held[1]:.0f} MiB"
-        lines.append(f"| {row.what} | {ours:.3f} s | {theirs:.3f} s | {ratio:.2f} | {memory} |")
-    return "\n".join(lines)
+        ratio = ours / theirs if least is None else theirs / ours
+        line = [row.what, seconds(ours), seconds(theirs), f"{ratio:.2f}"]
+        memory = [mebibytes(row.ours.mebibytes), mebibytes(row.theirs.mebibytes)]
+        lines.append(line + memory if with_memory else line)
+    return grid([*header, "memory, ours", "theirs"] if with_memory else header, lines)
 
 
 def machine() -> str:

@@ -1,10 +1,15 @@
 """Training and using vocabularies, beside tokenizers and tiktoken."""
 
+import sys
+
+import numpy as np
+import tiktoken
+
 from benchmarks.measuring import alone_in_turn, in_turn
-from benchmarks.report import Row
+from benchmarks.report import Row, grid, mebibytes
 from benchmarks.texts import text_file
-from cs336_basics.tokenizer import Tokenizer
-from tests.vocabularies import gpt2
+from cs336_basics.tokenizer import CACHE_SIZE, CACHED_LENGTH, Tokenizer
+from tests.vocabularies import GPT2_PATTERN, gpt2
 
 
 def training(sizes: list[tuple[str, int, int, int]]) -> list[Row]:
@@ -22,7 +27,7 @@ def training(sizes: list[tuple[str, int, int, int]]) -> list[Row]:
 def encoding(sizes: list[int], rounds: int) -> list[Row]:
     """Texts with GPT-2's vocabulary; each time with a new tokenizer, whose cache is empty."""
     vocabulary = gpt2()
-    tiktoken = vocabulary.tiktoken
+    oracle = vocabulary.tiktoken
     rows = []
     for size in sizes:
         text = text_file("docstrings", size).read_text(encoding="utf-8")
@@ -30,13 +35,51 @@ def encoding(sizes: list[int], rounds: int) -> list[Row]:
         costs = in_turn(
             {
                 "ours": lambda: tokenizers.pop().encode(text),  # noqa: B023 - called at once
-                "theirs": lambda: tiktoken.encode_ordinary(text),  # noqa: B023 - called at once
+                "theirs": lambda: oracle.encode_ordinary(text),  # noqa: B023 - called at once
             },
             rounds,
         )
         what = f"{size / 1e6:.0f} MB of docstrings, nothing in the cache"
         rows.append(Row(what, costs["ours"], costs["theirs"]))
     return rows
+
+
+def making_ready(rounds: int) -> list[Row]:
+    """What is computed from GPT-2's vocabulary before a text is encoded."""
+    vocabulary = gpt2()
+    ranks = {vocabulary.tokens[token_id]: token_id for token_id in vocabulary.tokens}
+    costs = in_turn(
+        {
+            "ours": lambda: Tokenizer(vocabulary.tokens, vocabulary.merges),
+            "theirs": lambda: tiktoken.Encoding(
+                "made here", pat_str=GPT2_PATTERN, mergeable_ranks=ranks, special_tokens={}
+            ),
+        },
+        rounds,
+    )
+    return [Row("the tables of 50,256 tokens", costs["ours"], costs["theirs"])]
+
+
+def caches() -> str:
+    """What remains in the cache after a text, and at the most."""
+    vocabulary = gpt2()
+    letters = np.random.default_rng(0).integers(97, 123, (CACHE_SIZE - 1, CACHED_LENGTH - 1))
+    words = (bytes(word).decode("ascii") for word in letters.tolist())
+    texts = {
+        "10 MB of docstrings": text_file("docstrings", 10**7).read_text(encoding="utf-8"),
+        "10 MB of sources": text_file("sources", 10**7).read_text(encoding="utf-8"),
+        "random words of the longest kind that is kept": " ".join(words),
+    }
+    rows = []
+    for what, text in texts.items():
+        tokenizer = Tokenizer(vocabulary.tokens, vocabulary.merges)
+        tokenizer.encode(text)
+        size = sys.getsizeof(tokenizer.cache) + sum(
+            sum(map(sys.getsizeof, (pretoken, ids, *ids)))
+            for pretoken, ids in tokenizer.cache.items()
+        )
+        rows.append((what, f"{len(tokenizer.cache):,}", mebibytes(size / 2**20)))
+    return grid(("after", "pre-tokens in the cache", "memory"), rows)
 
 
 def one_letter(rounds: int) -> list[Row]:

@@ -5,11 +5,13 @@ of several: what Tokenizer.merge does to a word alone.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
 
 
 class BatchMerger:
@@ -19,6 +21,12 @@ class BatchMerger:
         ranks: the merges and their ranks; there must be one.
         token_ids: the ids of tokens.
 
+    Attributes:
+        in_order: no merge makes a part of itself or of an earlier one, as in every trained
+            vocabulary, so that what is made is merged later than what made it.
+        whole: the ids of tokens that come out when their own bytes are merged. In a trained
+            vocabulary these are all; where merges are in no order, they are not known.
+
     Raises:
         KeyError: a byte, or a token of a merge, has no id.
     """
@@ -27,8 +35,9 @@ class BatchMerger:
         self, ranks: Mapping[tuple[bytes, bytes], int], token_ids: Mapping[bytes, int]
     ) -> None:
         pairs = sorted(ranks, key=ranks.__getitem__)
+        tokens = [first + second for first, second in pairs]
         self.of_byte = np.array([token_ids[bytes([byte])] for byte in range(256)])
-        self.merged = np.array([token_ids[first + second] for first, second in pairs])
+        self.merged = np.array([token_ids[token] for token in tokens])
         first, second = (np.array([token_ids[pair[half]] for pair in pairs]) for half in (0, 1))
         self.factor = max(token_ids.values()) + 1
         keys = first * self.factor + second
@@ -39,6 +48,14 @@ class BatchMerger:
         # Most look-ups are of pairs of bytes, so these have a table.
         bytes_and_bytes = np.meshgrid(self.of_byte, self.of_byte, indexing="ij")
         self.of_bytes = self.look_up(*bytes_and_bytes)
+        made = np.full(self.factor, -1)  # the place of the merge that makes each token
+        made[self.merged] = np.arange(len(pairs))
+        parts_made = np.maximum(made[first], made[second])
+        self.in_order = bool((parts_made < np.arange(len(pairs))).all())
+        self.whole: dict[bytes, int] = {}
+        if self.in_order and np.count_nonzero(made >= 0) == len(pairs):
+            reached = self.reached(first, second, made)
+            self.whole = dict(compress(zip(tokens, self.merged.tolist(), strict=True), reached))
 
     def look_up(self, first: Integers, second: Integers) -> Integers:
         """The place of each pair among the merges, or none."""
@@ -47,8 +64,47 @@ class BatchMerger:
         places[places == len(self.keys)] = 0
         return np.where(self.keys[places] == keys, self.order[places], self.none)
 
+    def reached(self, first: Integers, second: Integers, made: Integers) -> Booleans:
+        """Whether each merge takes place when there are only the bytes of the token it makes.
+
+        The two halves of that token must come out of their bytes, and nothing must be merged across
+        the border between them. Backwards in time: of the two parts at the border, the younger is
+        taken apart again, until both are bytes.
+        """
+        merge = left_end = right_end = np.arange(len(first))  # when the parts are merged inwards
+        left, right = first, second
+        reached = np.ones(len(first), dtype=bool)
+        while len(merge):
+            across = self.look_up(left, right)
+            # Of equal pairs the one to the left comes first.
+            reached[merge[(across < left_end) & (across <= right_end)]] = False
+            apart = made[left] > made[right]
+            left_end, right_end = (
+                np.where(apart, made[left], left_end),
+                np.where(apart, right_end, made[right]),
+            )
+            open_ends = np.maximum(made[left], made[right]) >= 0
+            left = np.where(apart, second[left_end], left)
+            right = np.where(apart, right, first[right_end])
+            merge, left, right, left_end, right_end = (
+                array[open_ends] for array in (merge, left, right, left_end, right_end)
+            )
+        of_token = np.zeros(self.factor, dtype=bool)
+        of_token[self.of_byte] = True
+        while not np.array_equal(of_token[self.merged], reached):
+            of_token[self.merged] = reached
+            reached = reached & of_token[first] & of_token[second]
+        return reached
+
     def encode(self, words: Sequence[bytes]) -> list[list[int]]:
         """The token ids of each word; none is empty."""
+        found = [self.whole.get(word) for word in words]
+        others = [word for word, token_id in zip(words, found, strict=True) if token_id is None]
+        merged = iter(self.merge(others) if others else ())
+        return [next(merged) if token_id is None else [token_id] for token_id in found]
+
+    def merge(self, words: Sequence[bytes]) -> list[list[int]]:
+        """The token ids of words, merge by merge; there must be one, and none is empty."""
         sizes = np.array([len(word) for word in words])
         letters = np.frombuffer(b"".join(words), dtype=np.uint8)
         tokens = self.of_byte[letters]

@@ -9,6 +9,8 @@ from typing import IO, Any
 import torch
 from torch import Tensor, nn
 
+from cs336_basics.training.files import replacing
+
 # BytesIO by its own name, because at run time it is no IO: it has neither name nor mode.
 PathOrFile = str | os.PathLike[str] | IO[bytes] | io.BytesIO
 
@@ -35,17 +37,10 @@ def save_checkpoint(
     if not isinstance(out, str | os.PathLike):
         torch.save(checkpoint, out)
         return
-    path = Path(out)
-    # In the same folder, because only within one file system is the replacement atomic.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            torch.save(checkpoint, file)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(Path(out)) as file:
+        torch.save(checkpoint, file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def load_checkpoint(

@@ -17,20 +17,19 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 
 from cs336_basics.batch_merging import BatchMerger
 from cs336_basics.pretokenization import pretokenize, special_token_pattern
 
-# About 12 MB at most; longer pre-tokens hardly ever come twice.
+# Some 10 MB after English text, 55 MB at the most; longer pre-tokens hardly ever come twice.
 CACHE_SIZE = 2**16
 CACHED_LENGTH = 32
 # In a text of so many characters, pre-tokens that are new are worth encoding side by side.
 LONG_TEXT = 2**17
-# So many pieces of text are looked at together.
-PIECES = 2**9
+# So many pre-tokens are looked at together.
+TOGETHER = 2**18
 
 # An unfinished pre-token of more characters is looked at again only when it has doubled, so that
 # the time for it grows with its length and not with the square.
@@ -64,6 +63,15 @@ class Tokenizer:
         }
         self.longest_beginning = max(map(len, self.special_beginnings), default=0)
         self.cache: dict[str, list[int]] = {}
+        self.batch_merger = self.make_batch_merger()
+        self.in_order = self.batch_merger is not None and self.batch_merger.in_order
+
+    def make_batch_merger(self) -> BatchMerger | None:
+        """The same merges for many words at once, where every token that they need has an id."""
+        try:
+            return BatchMerger(self.ranks, self.token_ids) if self.ranks else None
+        except KeyError:
+            return None
 
     def add(self, token: bytes) -> int:
         """The id of a token, a new one if the vocabulary lacks it."""
@@ -121,14 +129,16 @@ class Tokenizer:
         Raises:
             ValueError: the vocabulary lacks a byte of the text.
         """
-        ids: list[int] = []
         # The pattern has one group, so split gives text and special token in turn.
         parts = [text] if self.special_pattern is None else self.special_pattern.split(text)
+        if len(text) >= LONG_TEXT and self.batch_merger is not None:
+            return self.encode_long(parts, self.batch_merger)
+        ids: list[int] = []
         for index, part in enumerate(parts):
             if index % 2 == 1:
                 ids.append(self.special_ids[part])
             else:
-                self.encode_part(part, ids)
+                self.encode_pretokens(chain.from_iterable(pretokenize(part)), ids)
         return ids
 
     def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
@@ -160,7 +170,8 @@ class Tokenizer:
             # From open_start on, a special token that starts earlier or is longer may be coming.
             if match is None or match.start() >= open_start:
                 break
-            self.encode_part(text[start : match.start()], ids)
+            before = pretokenize(text[start : match.start()])
+            self.encode_pretokens(chain.from_iterable(before), ids)
             ids.append(self.special_ids[match.group()])
             start = match.end()
         pretokens, rest = split_certain(text[start:open_start])
@@ -172,44 +183,34 @@ class Tokenizer:
         first = max(0, len(text) - self.longest_beginning)
         return [i for i in range(first, len(text)) if text[i:] in self.special_beginnings]
 
-    def encode_part(self, text: str, ids: list[int]) -> None:
-        """Append the ids of a text without special tokens."""
-        pretokens = pretokenize(text)
-        merger = self.batch_merger if len(text) >= LONG_TEXT else None
-        if merger is None:
-            self.encode_pretokens(chain.from_iterable(pretokens), ids)
-            return
-        while found := self.encode_together(islice(pretokens, PIECES), merger):
+    def encode_long(self, parts: Iterable[str], merger: BatchMerger) -> list[int]:
+        """The ids of text and special token in turn."""
+        # No pre-token holds a special token, so that both can be looked up in one table.
+        pieces = ([[part]] if i % 2 else pretokenize(part) for i, part in enumerate(parts))
+        pretokens = chain.from_iterable(chain.from_iterable(pieces))
+        ids: list[int] = []
+        while found := self.encode_together(islice(pretokens, TOGETHER), merger):
             ids += chain.from_iterable(found)
+        return ids
 
-    def encode_together(self, pieces: Iterable[list[str]], merger: BatchMerger) -> list[list[int]]:
-        """The ids of each pre-token; those that are new are encoded side by side."""
+    def encode_together(self, pretokens: Iterable[str], merger: BatchMerger) -> list[list[int]]:
+        """The ids of each pre-token and special token; those that are new side by side."""
         # A copy, for threads that share a tokenizer must not see lists that are still empty.
         table = defaultdict(list, self.cache)
+        table.update((token, [token_id]) for token, token_id in self.special_ids.items())
         num_known = len(table)
-        found: list[list[int]] = []
-        for piece in pieces:
-            found += map(table.__getitem__, piece)
+        found = list(map(table.__getitem__, pretokens))
         new = dict(islice(reversed(table.items()), len(table) - num_known))
         short = [pretoken for pretoken in new if len(pretoken) <= CACHED_LENGTH]
-        if short:
-            encoded = merger.encode([pretoken.encode("utf-8") for pretoken in short])
-            for pretoken, ids in zip(short, encoded, strict=True):
-                new[pretoken].extend(ids)
+        encoded = merger.encode([pretoken.encode("utf-8") for pretoken in short])
+        for pretoken, ids in zip(short, encoded, strict=True):
+            new[pretoken].extend(ids)
         for pretoken in new.keys() - set(short):
             new[pretoken].extend(self.encode_pretoken(pretoken))
         if len(self.cache) + len(short) > CACHE_SIZE:
             self.cache.clear()
         self.cache.update((pretoken, new[pretoken]) for pretoken in short[:CACHE_SIZE])
         return found
-
-    @cached_property
-    def batch_merger(self) -> BatchMerger | None:
-        """The same merges for many words at once, where every token that they need has an id."""
-        try:
-            return BatchMerger(self.ranks, self.token_ids) if self.ranks else None
-        except KeyError:
-            return None
 
     def encode_pretokens(self, pretokens: Iterable[str], ids: list[int]) -> None:
         """Append the ids of each pre-token to ids."""
@@ -241,40 +242,24 @@ class Tokenizer:
         parts = [word[i : i + 1] for i in range(len(word))]
         after = list(range(1, len(parts) + 1))
         before = list(range(-1, len(parts)))
-        places = self.places_by_rank(parts)
-        waiting = sorted(places)
-        while waiting:
+        places: defaultdict[int, list[int]] = defaultdict(list)
+        waiting: list[int] = []
+        begins: Iterable[int] = range(len(parts) - 1)
+        while True:
+            for i in begins:
+                rank = self.ranks.get((parts[i], parts[after[i]]))
+                if rank is not None:
+                    if rank not in places:
+                        heapq.heappush(waiting, rank)
+                    places[rank].append(i)
+            if not waiting:
+                return [part for part in parts if part]
             rank = heapq.heappop(waiting)
             found = sorted(places.pop(rank))
-            for index, i in enumerate(found):
-                if waiting and waiting[0] < rank:  # only where merges are in no order of creation
-                    heapq.heappush(waiting, rank)
-                    places[rank] = found[index:]
-                    break
-                j = after[i]
-                # A part swallowed by another is empty, and one that has grown has other ranks.
-                if j == len(parts) or self.ranks.get((parts[i], parts[j])) != rank:
-                    continue
-                parts[i] += parts[j]
-                parts[j] = b""
-                after[i] = after[j]
-                before[after[i]] = i
-                for left, right in ((before[i], i), (i, after[i])):
-                    if left >= 0 and right < len(parts):
-                        new_rank = self.ranks.get((parts[left], parts[right]))
-                        if new_rank is not None:
-                            if new_rank not in places:
-                                heapq.heappush(waiting, new_rank)
-                            places[new_rank].append(left)
-        return [part for part in parts if part]
-
-    def places_by_rank(self, parts: Sequence[bytes]) -> defaultdict[int, list[int]]:
-        """Where pairs stand that can be merged."""
-        places = defaultdict(list)
-        for i, pair in enumerate(pairwise(parts)):
-            if (rank := self.ranks.get(pair)) is not None:
-                places[rank].append(i)
-        return places
+            if not self.in_order and len(found) > 1:  # a pair that is new may come before the rest
+                found, places[rank] = found[:1], found[1:]
+                heapq.heappush(waiting, rank)
+            begins = merge_at(found, self.merges[rank], parts, after, before)
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """The text of the ids, with U+FFFD for bytes that are no UTF-8.
@@ -289,6 +274,40 @@ class Tokenizer:
                 f"token id {error} is not in the vocabulary of {len(self.vocab)} tokens"
             ) from error
         return data.decode("utf-8", errors="replace")
+
+
+def merge_at(
+    places: Iterable[int],
+    pair: tuple[bytes, bytes],
+    parts: list[bytes],
+    after: list[int],
+    before: list[int],
+) -> list[int]:
+    """Merge a pair where it still stands and return where the pairs of what it makes begin.
+
+    Args:
+        places: Where the pair has stood, from left to right.
+        pair: Its two halves.
+        parts: The word; a part that another has swallowed is empty.
+        after: Where the part after each begins, the length of parts where there is none.
+        before: Where the part before each begins, -1 where there is none.
+    """
+    first, second = pair
+    both = first + second
+    end = len(parts)
+    last = -1
+    begins: list[int] = []
+    for i in places:
+        j = after[i]
+        if j < end and parts[i] == first and parts[j] == second:
+            parts[i], parts[j] = both, b""
+            after[i] = after[j]
+            before[after[i]] = i
+            if before[i] > last:  # otherwise that pair is known by its first half
+                begins.append(before[i])
+            begins.append(i)
+            last = i
+    return [i for i in begins if after[i] < end]
 
 
 def split_certain(segment: str) -> tuple[list[str], str]:

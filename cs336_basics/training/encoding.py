@@ -16,7 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from cs336_basics.pretokenization import CHUNK_BYTES, MAX_WORKERS, find_chunk_boundaries
+from cs336_basics.pretokenization import (
+    CHUNK_BYTES,
+    MAX_WORKERS,
+    find_chunk_boundaries,
+    read_chunk,
+)
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.files import naming, read_json, write_json
 from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer, read_facts, write_facts
@@ -131,18 +136,8 @@ def encode_chunks(job: Encoding, chunks: list[tuple[int, int]]) -> Iterator[list
 
 
 def encode_chunk(tokenizer: Tokenizer, path: Path, start: int, end: int) -> list[int]:
-    """Encode the bytes of a file from start to end.
-
-    Raises:
-        ValueError: they are not UTF-8.
-    """
-    with path.open("rb") as file:
-        file.seek(start)
-        data = file.read(end - start)
-    try:
-        return tokenizer.encode(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 at offset {start + error.start}") from error
+    """Encode the bytes of a file from start to end, as in read_chunk."""
+    return tokenizer.encode(read_chunk(path, start, end))
 
 
 worker_tokenizer: list[Tokenizer] = []

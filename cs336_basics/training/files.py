@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 
 @contextmanager
@@ -14,19 +14,31 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.errno is not None:  # without a number, a name would hide the message
+            error.filename = error.filename or str(path)
         raise
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file; whoever reads meanwhile sees the old one or the new one, no half."""
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the path's name when all is written, at once.
+
+    Whoever reads meanwhile sees the old file, and where writing fails, it stays.
+    """
+    # In the same folder, because only within one file system is the replacement atomic.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        with naming(path):
-            unfinished.write_text(text, encoding="utf-8", newline="\n")
+        with naming(path), unfinished.open("wb") as file:
+            yield file
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file, whole or not at all."""
+    with replacing(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -3,10 +3,11 @@
 from itertools import chain, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cs336_basics import pretokenization, tokenizer
+from cs336_basics.ascii_pretokens import BORDER, ascii_pretokens
 from cs336_basics.batch_merging import BatchMerger
 from cs336_basics.pretokenization import ASCII_PRETOKEN, PRETOKEN, pretokenize
 from cs336_basics.tokenizer import Tokenizer
@@ -17,8 +18,13 @@ from tests.vocabularies import gpt2
 
 Merges = list[tuple[bytes, bytes]]
 
-ascii_text = st.text(st.characters(max_codepoint=127), max_size=60)
-any_text = st.lists(ascii_text | st.text(max_size=20) | st.sampled_from([" ", "\n", "'ll"]))
+parts_of_text = st.sampled_from([*" \n\t\v'a1.", "\r\n", "  ", "'s", "'ll", "'re", "s", "l"])
+ascii_text = st.lists(parts_of_text).map("".join) | st.text(
+    st.characters(max_codepoint=127), max_size=60
+)
+# What a letter is must not depend on how new the tables are from which a library knows it.
+any_characters = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=20)
+any_text = st.lists(ascii_text | any_characters | st.sampled_from([" ", "\n", "'ll"]))
 merge_lists = st.lists(
     st.tuples(st.text("ab", min_size=1, max_size=3), st.text("ab", min_size=1, max_size=3)),
     max_size=12,
@@ -32,25 +38,29 @@ trained_merges = st.dictionaries(
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts of any length are treated as long ones are, with a cache that is full at once."""
+    monkeypatch.setattr(pretokenization, "LARGE_PIECE", 50)
     monkeypatch.setattr(pretokenization, "PIECE", 5)
     monkeypatch.setattr(tokenizer, "LONG_TEXT", 0)
-    monkeypatch.setattr(tokenizer, "PIECES", 3)
+    monkeypatch.setattr(tokenizer, "TOGETHER", 3)
     monkeypatch.setattr(tokenizer, "CACHE_SIZE", 4)
 
 
 @given(ascii_text)
 @settings(max_examples=500, deadline=None)
 def test_the_pattern_for_ascii_is_the_pattern(text: str) -> None:
-    """On text that has no other characters, control characters among them."""
+    """On text that has no other characters, control characters among them; arrays do the same."""
     assert ASCII_PRETOKEN.findall(text) == PRETOKEN.findall(text)
+    if text and BORDER not in text:
+        assert ascii_pretokens(text) == PRETOKEN.findall(text)
 
 
-@given(any_text.map("".join))
-@settings(max_examples=150, deadline=None)
-def test_pieces_change_no_pretoken(text: str) -> None:
-    """Wherever a text is cut."""
+@given(any_text.map("".join), st.sampled_from([(3, 3), (30, 3), (30, 10)]))
+@settings(max_examples=300, deadline=None)
+def test_pieces_change_no_pretoken(text: str, sizes: tuple[int, int]) -> None:
+    """Wherever a text is cut, and whichever way the pieces are."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pretokenization, "PIECE", 3)
+        patched.setattr(pretokenization, "LARGE_PIECE", sizes[0])
+        patched.setattr(pretokenization, "PIECE", sizes[1])
         assert list(chain.from_iterable(pretokenize(text))) == PRETOKEN.findall(text)
 
 
@@ -84,8 +94,23 @@ def test_words_are_merged_as_the_slow_twin_merges_them(merges: Merges, words: li
     expected = [slow_merge(word, merges) for word in words]
     assert [made.merge(word) for word in words] == expected
     if merges:
-        found = BatchMerger(made.ranks, made.token_ids).encode(words)
-        assert [[made.vocab[id_] for id_ in ids] for ids in found] == expected
+        merger = BatchMerger(made.ranks, made.token_ids)
+        for found in (merger.encode(words), merger.merge(words)):
+            assert [[made.vocab[id_] for id_ in ids] for ids in found] == expected
+
+
+@given(trained_merges | merge_lists)
+@settings(max_examples=300, deadline=None)
+def test_tokens_known_to_be_whole_are(merges: Merges) -> None:
+    """All that merges make of its own bytes, where those are in order and make nothing twice."""
+    assume(merges)
+    made = tokenizer_of(merges)
+    tokens = [first + second for first, second in merges]
+    whole = {token for token in tokens if slow_merge(token, merges) == [token]}
+    in_order = not any(set(pair) & set(tokens[rank:]) for rank, pair in enumerate(merges))
+    assert made.in_order == in_order
+    known = whole if in_order and len(set(tokens)) == len(tokens) else set()
+    assert BatchMerger(made.ranks, made.token_ids).whole.keys() == known
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -100,6 +125,22 @@ def test_a_long_text_is_encoded_as_tiktoken_does() -> None:
         assert made.encode(text) == vocabulary.encode(text, [end])
         assert len(made.cache) <= 4
     assert list(made.encode_iterable([text[:500], text[500:]])) == made.encode(text)
+
+
+@given(any_text.map("".join), st.sampled_from([(), ("<|end|>",), ("'ll", " ", "a1", "é")]))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_encoded_as_tiktoken_does(text: str, specials: tuple[str, ...]) -> None:
+    """With special tokens or none, as short texts and as long ones are encoded, and as a stream."""
+    vocabulary = gpt2(*specials, merge_count=2000)
+    text = text.replace("a", "".join(specials) or "a")
+    expected = vocabulary.encode(text, specials)
+    made = Tokenizer(vocabulary.tokens, vocabulary.merges, specials)
+    assert made.encode(text) == expected
+    assert list(made.encode_iterable(text)) == expected
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tokenizer, "LONG_TEXT", 0)
+        patched.setattr(pretokenization, "PIECE", 20)
+        assert Tokenizer(vocabulary.tokens, vocabulary.merges, specials).encode(text) == expected
 
 
 @pytest.mark.usefixtures("small_pieces")
