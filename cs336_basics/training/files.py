@@ -54,7 +54,8 @@ def read_json(path: Path) -> dict[str, Any]:
         ValueError: it holds something else.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:
+            value = json.load(file)
     except ValueError as error:
         raise ValueError(f"{path} is no JSON: {error}") from error
     if not isinstance(value, dict):

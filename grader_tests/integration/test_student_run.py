@@ -106,6 +106,7 @@ def test_what_failed_is_told_in_words(submission: Path) -> None:
     ended = run(submission)
     found = ended.stdout.partition(" FAILURES ")[2].partition("\n")[2].partition("\n====")[0]
     # The checks move in their files when one before them grows.
+    found = found.replace("mm: mat1", "mat1")  # as torch says it from 2.15 on
     lines = re.compile(r"(?<=tests/test_model.py:)\d+|(?<=test_model_attention.py:)\d+")
     assert lines.sub("", found + "\n") == lines.sub("", TOLD.format(root=ROOT.as_posix()))
     assert "CheckFailedError" not in ended.stdout

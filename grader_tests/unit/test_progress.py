@@ -15,6 +15,12 @@ from tests.standing import FAILED, PASSED, SKIPPED, UNWRITTEN
 FIRST = next(iter(problems().values()))
 
 
+@pytest.fixture(autouse=True)
+def uv_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is here or not."""
+    monkeypatch.setattr("shutil.which", lambda name: name)
+
+
 class Lines(list[str]):
     """A terminal that keeps what is written."""
 
