@@ -27,7 +27,9 @@ class WithGradient(torch.autograd.Function):
     def of(cls, *inputs: Any) -> Tensor:
         """Give the result, and a way back if somebody may ask for a gradient."""
         if torch.is_grad_enabled():
-            result: Tensor = cls.apply(*inputs)  # type: ignore[no-untyped-call]
+            # Some releases of torch give it a type, others none.
+            apply: Any = cls.apply
+            result: Tensor = apply(*inputs)
         else:
             # For a single token, as in generation, apply takes as long as the arithmetic.
             result = cls.forward(NoWayBack(), *inputs)
