@@ -13,7 +13,7 @@ test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS=
 	$(UV) run pytest $(ARGS)
 
 test-grader: $(UV) ## Run the tests of the grader and of this repository
-	$(UV) run pytest grader_tests -n 2 --dist worksteal -m "not slow" $(ARGS)
+	$(UV) run pytest grader_tests -n 3 --dist worksteal -m "not slow" $(ARGS)
 
 test-slow: $(UV) ## Run those of them that take minutes: every attack on every kind of machine
 	$(UV) run pytest grader_tests -n 2 --dist worksteal -m slow $(ARGS)
