@@ -22,8 +22,11 @@ CAPABILITY_VERSION_3, CAPABILITIES = 0x20080522, 64
 
 
 def worker_user() -> int:
-    """Whom workers are to run as: someone else where this is root, else the same user."""
-    return FIRST_USER + os.getppid() % USERS if os.geteuid() == 0 else os.geteuid()
+    """Whom the workers of this process are to run as: where it is root, a user of their own.
+
+    Another submission may be graded beside it, and what that starts must not count as theirs.
+    """
+    return FIRST_USER + os.getpid() % USERS if os.geteuid() == 0 else os.geteuid()
 
 
 def become(user: int) -> None:
