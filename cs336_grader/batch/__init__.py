@@ -2,6 +2,7 @@
 
 submissions.py  what there is to grade, and what it is called
 grading.py      one submission
+reasons.py      why one has no grade, or none that says anything of it
 slots.py        several at a time, on this machine
 cluster.py      the same on many machines; on_worker.py is what each of their workers does
 whole_class.py  the story: what is left is graded, then the class is written

@@ -6,7 +6,7 @@ from pathlib import Path
 from cs336_grader import pipeline
 from cs336_grader.ledger import Ledger
 from cs336_grader.preforked import GoneError
-from cs336_grader.records import Report, Usage, Verdict, WrongRequestError
+from cs336_grader.records import Report, Usage, WrongRequestError
 from cs336_grader.reports import summary
 from cs336_grader.reports.formats import FORMATS, Destination, publish
 from cs336_grader.reports.plain_text import plain_line
@@ -14,13 +14,13 @@ from cs336_grader.request import Request
 from cs336_grader.trusted import Start
 
 from . import likeness
+from .reasons import MAX_REASON, why_not_judged, why_nothing_ran
 from .records import Graded, Record, Status, save
 from .settings import Settings
 from .submissions import Submission, digest
 
 # One that ends the process that judges may have been unlucky once.
 MOST_ATTEMPTS = 2
-MAX_REASON = 500
 
 
 @dataclass
@@ -77,7 +77,7 @@ def tried(submission: Submission, settings: Settings, out: Path, start: Start | 
         digest=handed_in,
         settings=settings,
         status=Status.SET_ASIDE if watch.lost else status,
-        reason=watch.lost or reason or why_not_judged(report),
+        reason=watch.lost or reason or why_not_judged(report) or why_nothing_ran(report),
         attempts=attempts,
         cpu_seconds=round(watch.usage.cpu_seconds, 2),
         memory_bytes=watch.usage.memory_bytes,
@@ -131,15 +131,3 @@ def unjudged(request: Request, reason: str) -> Report:
     report = Ledger(request, pipeline.assignment_asked_for(request)).report(reason)
     publish(report, request.destinations)
     return report
-
-
-def why_not_judged(report: Report) -> str:
-    """Why a check that counts has no verdict, in one line; empty if all have."""
-    reasons = dict.fromkeys(
-        check.message
-        for check in report.checks
-        if check.verdict is Verdict.NOT_JUDGED and summary.lossy(report, check)
-    )
-    first = next(iter(reasons), "")
-    more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
-    return plain_line(first, MAX_REASON) + more

@@ -9,6 +9,7 @@ from cs336_grader.records import CheckResult, Report, Tier, Verdict
 from cs336_grader.reports import summary
 
 from . import likeness
+from .reasons import without_case
 from .records import Graded, Status
 
 BINS = 10
@@ -67,6 +68,7 @@ class Overview:
         problems: those that cost most first.
         mistakes: those that were found most often first.
         unjudged: the submissions without a grade.
+        empty: those that have 0 points because nothing of them could be run.
         groups: submissions that are nearly the same.
     """
 
@@ -76,6 +78,7 @@ class Overview:
     problems: tuple[ProblemLoss, ...]
     mistakes: tuple[MistakeCount, ...]
     unjudged: tuple[Graded, ...]
+    empty: tuple[Graded, ...]
     groups: tuple[likeness.Group, ...]
 
     @property
@@ -112,6 +115,7 @@ def overview(done: Iterable[Graded]) -> Overview:
         problems=tuple(sorted(losses(graded), key=lambda loss: -loss.lost)),
         mistakes=tuple(mistakes(graded)),
         unjudged=tuple(one for one in everyone if one.record.status is not Status.GRADED),
+        empty=tuple(one for one in everyone if one.record.ran_nothing),
         groups=tuple(likeness.groups([(d.record.name, d.record.tokens) for d in everyone])),
     )
 
@@ -164,8 +168,7 @@ def lost_in(report: Report, check: CheckResult) -> float:
 
 def first_line(message: str) -> str:
     """What is said first, without the case it was said of."""
-    line = message.partition("\n")[0]
-    return line.partition("): ")[2] if line.startswith("Case ") and "): " in line else line
+    return without_case(message).partition("\n")[0]
 
 
 def megabytes(size: int) -> str:

@@ -34,7 +34,7 @@ class Record:
         digest: of what was handed in.
         settings: of what it was graded with.
         status: what became of it.
-        reason: why it was not judged, or set aside; else empty.
+        reason: why it was not judged, or set aside, or why nothing of it ran; else empty.
         attempts: how often it was tried.
         cpu_seconds: of all processes of the run.
         memory_bytes: the most that a process held.
@@ -51,6 +51,11 @@ class Record:
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     tokens: str = ""
+
+    @property
+    def ran_nothing(self) -> bool:
+        """Whether its grade only says that nothing could be run."""
+        return self.status is Status.GRADED and bool(self.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ def render(
     graded = len(seen.percents)
     writer.line(f"{graded} of {len(seen.done)} submissions graded", "bold")
     if graded:
-        writer.line(f"  mean {seen.mean:.1f} %, median {seen.median:.1f} %")
+        counted = f", with {len(seen.empty)} of which nothing ran" if seen.empty else ""
+        writer.line(f"  mean {seen.mean:.1f} %, median {seen.median:.1f} %{counted}")
     write_list(
         writer,
         "Points were lost most in",
@@ -53,6 +54,12 @@ def render(
         "Not judged",
         [f"{one.record.name}: {one.record.reason}" for one in seen.unjudged],
         "not judged",
+    )
+    write_list(
+        writer,
+        "Nothing ran: please look",
+        [f"{one.record.name}: {one.record.reason}" for one in seen.empty],
+        "failed",
     )
     write_list(writer, "Taken for no submission", left_out)
     writer.line()

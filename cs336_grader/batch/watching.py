@@ -67,5 +67,6 @@ class Watch:
 def result(one: Graded) -> str:
     """What became of a submission, in short."""
     if one.record.status is Status.GRADED:
-        return f"{summary.percent(one.report):.1f} %"
+        nothing = ", but nothing of it ran" if one.record.ran_nothing else ""
+        return f"{summary.percent(one.report):.1f} %{nothing}"
     return f"{one.record.status.value}: {one.record.reason}"

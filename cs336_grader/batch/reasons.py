@@ -1,0 +1,48 @@
+"""Why a submission has no grade, or none that says anything of it: in a sentence or two."""
+
+import re
+
+from cs336_grader.records import Report, Verdict
+from cs336_grader.reports import summary
+from cs336_grader.reports.plain_text import plain_line
+
+MAX_REASON = 500
+# What a check says first: of which of its cases it speaks.
+CASE = re.compile(r"Case \[.*?\](?: \(\d+ of \d+ cases [a-z ]+\))?: ")
+LACKING = "which the grading environment does not have."
+INSTALL = (
+    "Install it for the grader and regrade, or grade with a Python that has it: --worker-python."
+)
+# What every check says where there was nothing to call.
+UNREAD = "Nothing could be run. "
+UNIMPORTED = ("Importing your adapters raised ", "There is nothing to check: ")
+NOTHING_RAN = "Nothing in it could be run, so it has 0 points. Is that the submission? "
+
+
+def without_case(message: str) -> str:
+    """What a check says, without the case it says it of."""
+    return CASE.sub("", message, count=1) if CASE.match(message) else message
+
+
+def why_not_judged(report: Report) -> str:
+    """Why a check that counts has no verdict, in one line; empty if all have."""
+    reasons = dict.fromkeys(
+        without_case(check.message)
+        for check in report.checks
+        if check.verdict is Verdict.NOT_JUDGED and summary.lossy(report, check)
+    )
+    first = plain_line(next(iter(reasons), ""), MAX_REASON)
+    advice = f" {INSTALL}" if first.endswith(LACKING) else ""
+    others = len(reasons) - 1
+    more = f" (and {others} other reason{'s' if others > 1 else ''})" if others > 0 else ""
+    return f"{first}{advice}{more}"
+
+
+def why_nothing_ran(report: Report) -> str:
+    """Why no check could call anything of a submission, in one line; empty if one could."""
+    said = [without_case(check.message) for check in report.checks]
+    if not said or any(check.verdict is not Verdict.FAILED for check in report.checks):
+        return ""
+    if not all(text.startswith((UNREAD, *UNIMPORTED)) for text in said):
+        return ""
+    return NOTHING_RAN + plain_line(said[0].removeprefix(UNREAD), MAX_REASON)

@@ -1,0 +1,79 @@
+"""Why a submission has no grade, or none that says anything of it, in a sentence."""
+
+from dataclasses import replace
+
+import html5lib
+import pytest
+
+from cs336_grader.batch import page, terminal
+from cs336_grader.batch.overview import overview
+from cs336_grader.batch.reasons import INSTALL, NOTHING_RAN, why_not_judged, why_nothing_ran
+from cs336_grader.batch.records import Graded, Record, Status
+from cs336_grader.batch.settings import Settings
+from cs336_grader.batch.watching import result
+from cs336_grader.batch.whole_class import row
+from cs336_grader.records import Verdict
+from grader_tests.unit.sample_reports import CASES, EVERY_CHECK, report
+
+LACKS = "It needs the package lightning, which the grading environment does not have."
+RAISED = "Importing your adapters raised ValueError: x (at tests/adapters.py:1)"
+
+
+def graded(name: str, message: str = "") -> Graded:
+    """A submission of which every check says the same, or that passed them all."""
+    found = report(dict.fromkeys(EVERY_CHECK, message)) if message else report()
+    settings = Settings("submissions", "assignment", "0" * 64, 7)
+    return Graded(Record(name, name, name, settings, Status.GRADED, why_nothing_ran(found)), found)
+
+
+def test_reasons_that_differ_by_the_case_alone_are_one() -> None:
+    """It says what to do, and how many others there are."""
+    first, second, *others = EVERY_CHECK
+    said = {first: f"Case [a-1] (3 of 3 cases not judged): {LACKS}", second: f"Case [2]: {LACKS}"}
+    assert why_not_judged(report(said, Verdict.NOT_JUDGED)) == f"{LACKS} {INSTALL}"
+    more = {**said, **dict.fromkeys(others, "No room left.")}
+    assert why_not_judged(report(more, Verdict.NOT_JUDGED)).endswith("(and 1 other reason)")
+    assert why_not_judged(report()) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Nothing could be run. There is no adapters.py.", "There is no adapters.py."),
+        (f"Case [1] (3 of 3 cases failed): {RAISED}", RAISED),
+    ],
+)
+def test_a_zero_because_nothing_ran_says_so(message: str, told: str) -> None:
+    """It stays a grade, and asks whether that is the submission."""
+    one = graded("ada", message)
+    assert one.record.reason == NOTHING_RAN + told
+    assert row(one)["status"] == "graded"
+    assert row(one)["reason"] == NOTHING_RAN + told
+    assert result(one) == "0.0 %, but nothing of it ran"
+
+
+def test_a_zero_of_what_ran_has_no_reason() -> None:
+    """Nor has one of which a part was imported, or that was not judged."""
+    assert why_nothing_ran(CASES["unfinished"]) == ""
+    assert why_nothing_ran(report(dict.fromkeys(EVERY_CHECK, "Yours is 3."))) == ""
+    some = report(dict.fromkeys(EVERY_CHECK[1:], RAISED))
+    assert why_nothing_ran(some) == ""
+    unjudged = report(dict.fromkeys(EVERY_CHECK, RAISED), Verdict.NOT_JUDGED)
+    assert why_nothing_ran(unjudged) == ""
+
+
+def test_those_of_which_nothing_ran_are_listed_for_themselves() -> None:
+    """Under a heading of their own, and not with a green mark."""
+    seen = overview([graded("ada", RAISED), graded("grace")])
+    assert [one.record.name for one in seen.empty] == ["ada"]
+    assert seen.percents["ada"] == 0.0
+    text = terminal.render(seen, (), 200, True, ()).plain
+    assert "Nothing ran: please look\n  x ada: Nothing in it could be run" in text
+    assert "with 1 of which nothing ran" in text
+    html = page.render(seen, ())
+    html5lib.HTMLParser(strict=True).parse(html)
+    assert '<h2 id="empty">Nothing ran: please look</h2>' in html
+    assert html.count('<span class="badge failed">nothing ran</span>') == 2
+    assert html.count('<span class="badge passed">graded</span>') == 1
+    right = replace(seen, empty=())
+    assert "please look" not in terminal.render(right, (), 200, True, ()).plain
