@@ -7,6 +7,7 @@ from rich.text import Text
 from cs336_grader.reports.terminal import Surroundings, Writer
 
 from .overview import Overview
+from .records import Graded
 
 # Of each list, this many entries are shown; all are on the page.
 MOST = 12
@@ -49,23 +50,18 @@ def render(
         "Nearly the same, to be looked at by a person",
         [f"{', '.join(group.names)} ({group.share:.0%})" for group in seen.groups],
     )
-    write_list(
-        writer,
-        "Not judged",
-        [f"{one.record.name}: {one.record.reason}" for one in seen.unjudged],
-        "not judged",
-    )
-    write_list(
-        writer,
-        "Nothing ran: please look",
-        [f"{one.record.name}: {one.record.reason}" for one in seen.empty],
-        "failed",
-    )
+    write_list(writer, "Not judged", reasons(seen.unjudged), "not judged")
+    write_list(writer, "Nothing ran: please look", reasons(seen.empty), "failed")
     write_list(writer, "Taken for no submission", left_out)
     writer.line()
     for path in saved:
         writer.line(f"Saved as {path}", "dim")
     return writer.text()
+
+
+def reasons(found: Sequence[Graded]) -> list[str]:
+    """Each submission's name with what is said of it."""
+    return [f"{one.record.name}: {one.record.reason}" for one in found]
 
 
 def write_list(writer: Writer, title: str, entries: Sequence[str], standing: str = "") -> None:
