@@ -25,6 +25,7 @@ from .commands import (
     ended_in_words,
     worker_python_option,
 )
+from .intake.candidates import ADAPTERS
 from .judging.choice import attempted_problems, named_problems
 from .records import CouldNotJudgeError
 from .reports import printing
@@ -131,9 +132,11 @@ def batch(
             worker_python=worker_python,
         )
         settings = as_before(checked(asked), report_dir, any_seed=seed is None)
+        refuse_a_submission(folder)
         found = find(folder, but=report_dir)
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
+        say_what_begins(found, settings, cluster or f"{jobs} at a time")
         with watched(found) as finished:
             runner = runner_for(jobs, cluster)
             seen = grade_class(found, settings, report_dir, runner, finished)
@@ -165,6 +168,7 @@ def regrade(
         settings = checked(before)
         found = find(Path(before.submissions), but=report_dir)
         runner = runner_for(jobs, cluster)
+        say_what_begins(found, settings, cluster or f"{jobs} at a time")
         with watched(found) as finished:
             seen, changes = again.grade_again(found, settings, report_dir, runner, finished)
         printing.show_text(
@@ -176,6 +180,30 @@ def regrade(
             seen = again.replace_reports(seen, settings, found.left_out, report_dir)
             show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
+
+
+def refuse_a_submission(folder: Path) -> None:
+    """Take no submission for a class of its folders.
+
+    Raises:
+        UsageError: the folder is one, by the place of its adapters.
+    """
+    for place in (Path(ADAPTERS), Path("tests", ADAPTERS)):
+        if (folder / place).is_file():
+            raise click.UsageError(
+                f"{folder} is one submission: it has {place.as_posix()}. Name the folder that "
+                f"holds all: {folder.parent}. To grade this one alone: cs336 grade {folder}"
+            )
+
+
+def say_what_begins(found: "Found", settings: "Settings", how: str) -> None:
+    """Say what is graded, and with which seed."""
+    count = len(found.submissions)
+    click.echo(
+        f"Grading {count} submission{'' if count == 1 else 's'} of {settings.submissions} "
+        f"with seed {settings.seed}, {how}.",
+        err=True,
+    )
 
 
 def as_before(asked: "Settings", out: Path, *, any_seed: bool) -> "Settings":

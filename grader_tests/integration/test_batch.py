@@ -117,10 +117,21 @@ def test_a_verdict_is_the_same_as_alone(place: Path) -> None:
         assert first[name] == second[name]
 
 
+def test_one_submission_is_no_class(place: Path) -> None:
+    """The command says what to name, and grades nothing."""
+    refused = run(place, "batch", "submissions/ada", *COMMON, "--report-dir", "other")
+    assert refused.returncode == 2
+    assert "is one submission: it has tests/adapters.py" in refused.stderr
+    assert not (place / "other").exists()
+
+
 def test_what_is_done_is_not_done_again(place: Path) -> None:
     """Nothing is graded, and the files are as they were."""
     before, gradebook = records(place), (place / "class" / "gradebook.csv").read_bytes()
-    assert batch(place).returncode == 3
+    again = batch(place)
+    assert again.returncode == 3
+    assert again.stderr.startswith("Grading 5 submissions of ")
+    assert f"with seed {SEED}, 1 at a time." in again.stderr
     assert records(place) == before
     assert (place / "class" / "gradebook.csv").read_bytes() == gradebook
 
