@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from cs336_grader.records import CheckResult
+from cs336_grader.records import CheckResult, Report
 from cs336_grader.reports import summary
 from cs336_grader.reports.terminal import Surroundings, Writer
 
@@ -84,18 +84,24 @@ def why(before: Graded, after: Graded) -> Iterator[str]:
         yield "Something else was handed in."
     if after.record.reason and after.record.reason != before.record.reason:
         yield after.record.reason
+    yield from problems_told(before.report, after.report)
     old = {check.id: check for check in before.report.checks}
     new = {check.id: check for check in after.report.checks}
-    for name in old.keys() - new.keys():
+    for name in sorted(old.keys() - new.keys()):
         yield f"{name} is gone."
     for name, check in new.items():
         if name not in old or old[name].verdict is not check.verdict:
             yield told(old.get(name), check)
-    points = {problem.id: problem.score for problem in before.report.problems}
-    for problem in after.report.problems:
-        was = points.get(problem.id, 0.0)
-        if round(was - problem.score, DECIMALS):
-            yield f"{problem.id}: {summary.points(was)} → {summary.points(problem.score)} points."
+
+
+def problems_told(before: Report, after: Report) -> Iterator[str]:
+    """How the points of each problem, or what they are out of, changed."""
+    old = {problem.id: summary.problem_points(problem) for problem in before.problems}
+    new = {problem.id: summary.problem_points(problem) for problem in after.problems}
+    for name in {**old, **new}:
+        was, now = (" ".join(points.get(name, "not graded").split()) for points in (old, new))
+        if was != now:
+            yield f"{name}: {was} → {now}."
 
 
 def told(before: CheckResult | None, now: CheckResult) -> str:

@@ -9,6 +9,7 @@ from cs336_grader.batch import page, terminal
 from cs336_grader.batch.overview import overview
 from cs336_grader.batch.reasons import INSTALL, NOTHING_RAN, why_not_judged, why_nothing_ran
 from cs336_grader.batch.records import Graded, Record, Status
+from cs336_grader.batch.regrade import problems_told
 from cs336_grader.batch.settings import Settings
 from cs336_grader.batch.watching import result
 from cs336_grader.batch.whole_class import row
@@ -77,3 +78,23 @@ def test_those_of_which_nothing_ran_are_listed_for_themselves() -> None:
     assert html.count('<span class="badge passed">graded</span>') == 1
     right = replace(seen, empty=())
     assert "please look" not in terminal.render(right, (), 200, True, ()).plain
+
+
+def test_why_a_grade_changes_begins_with_the_points() -> None:
+    """Of every problem whose points differ, or what they are out of; then the checks."""
+    before = CASES["mixed"]
+    first, second, *others = before.problems
+    changed = replace(
+        before,
+        problems=(
+            replace(first, score=first.score + 0.5, verdict=Verdict.PASSED),
+            replace(second, max_score=second.max_score + 2.0),
+            *others,
+        ),
+    )
+    told = list(problems_told(before, changed))
+    assert len(told) == 2
+    assert told[0].startswith(f"{first.id}: ")
+    assert told[1].endswith(f"/ {second.max_score + 2.0:g}.")
+    gone = replace(before, problems=before.problems[1:])
+    assert next(problems_told(before, gone)).endswith("→ not graded.")
