@@ -19,7 +19,7 @@ def profile(rounds: int) -> str:
         "judge: the checks' own work, from inputs to comparisons": used["checks"],
         "judge: the same with the reference, for what is expected": used["reference"],
         "judge: the rest, imports and pytest": judge,
-        "workers: a fork for each case": used["forks"],
+        "workers: a fork for each check": used["forks"],
         "workers: values in and out": used["border"],
         "workers: the rest, isolation and the end of each": workers,
     }

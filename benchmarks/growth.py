@@ -1,12 +1,6 @@
-"""How cost grows with the work: longer texts, more tokens, longer sequences, more submissions."""
+"""How cost grows with the work: longer texts, more tokens, longer sequences."""
 
-import resource
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 from unittest.mock import patch
 
 import torch
@@ -18,9 +12,6 @@ from benchmarks.texts import text_file
 from cs336_basics import generation
 from cs336_basics.decoder import KeyValueCache
 from cs336_basics.model import TransformerLM
-
-ASSIGNMENT = Path("grader_tests/tiny_assignment")
-BATCH = "from cs336_grader.cli import main; main()"
 
 
 def texts(kind: str, sizes: list[int], vocab_size: int) -> str:
@@ -81,43 +72,3 @@ def held(caches: list[KeyValueCache]) -> int:
     """The bytes of all keys and values."""
     tensors = (tensor for cache in caches for tensor in (cache.keys, cache.values))
     return sum(tensor.untyped_storage().nbytes() for tensor in tensors if tensor is not None)
-
-
-def submissions(counts: list[int]) -> str:
-    """Grading a class of several sizes, one submission after the other."""
-    rows = []
-    for count in counts:
-        with tempfile.TemporaryDirectory() as folder:
-            for number in range(count):
-                shutil.copytree(ASSIGNMENT, Path(folder, "class", f"student{number}"))
-            options = [
-                "--assignment",
-                str(ASSIGNMENT),
-                "--report-dir",
-                str(Path(folder, "reports")),
-            ]
-            arguments = [
-                "batch",
-                str(Path(folder, "class")),
-                "--jobs",
-                "1",
-                "--seed",
-                "0",
-                *options,
-            ]
-            begun = below()
-            subprocess.run(
-                [sys.executable, "-c", BATCH, *arguments],
-                check=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            spent = below() - begun
-        rows.append((f"{count}", seconds(spent), seconds(spent / count)))
-    return grid(("submissions", "CPU", "CPU for each"), rows)
-
-
-def below() -> float:
-    """The CPU time of all processes below this one that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
