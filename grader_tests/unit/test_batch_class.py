@@ -179,7 +179,7 @@ def test_who_changes_and_why(tmp_path: Path) -> None:
     assert better.after == "9 / 9"
     assert better.reasons[0] == "Something else was handed in."
     assert "tests/test_counting.py::test_count_words: failed → passed" in better.reasons
-    assert "count_words: 0.0 → 3.0 points." in better.reasons
+    assert "count_words: 0.0 / 3 → 3.0 / 3." in better.reasons
     assert found["worse"].reasons[0] == "No room."
     assert found["new"].before == "no grade"
     text = regrade.render(list(found.values()), 4, 80, True).plain
