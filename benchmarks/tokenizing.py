@@ -9,7 +9,15 @@ from benchmarks.measuring import alone_in_turn, in_turn
 from benchmarks.report import Row, grid, mebibytes
 from benchmarks.texts import text_file
 from cs336_basics.tokenizer import CACHE_SIZE, CACHED_LENGTH, Tokenizer
-from tests.vocabularies import GPT2_PATTERN, gpt2
+from tests.vocabularies import GPT2_PATTERN, Vocabulary, gpt2
+
+
+def made_ready(vocabulary: Vocabulary) -> Tokenizer:
+    """A tokenizer with all that it computes from a vocabulary, once, and an empty cache."""
+    tokenizer = Tokenizer(vocabulary.tokens, vocabulary.merges)
+    if tokenizer.batch_merger is None:
+        raise ValueError("the vocabulary lacks tokens that its merges make")
+    return tokenizer
 
 
 def training(sizes: list[tuple[str, int, int, int]]) -> list[Row]:
@@ -31,7 +39,7 @@ def encoding(sizes: list[int], rounds: int) -> list[Row]:
     rows = []
     for size in sizes:
         text = text_file("docstrings", size).read_text(encoding="utf-8")
-        tokenizers = [Tokenizer(vocabulary.tokens, vocabulary.merges) for _ in range(rounds + 1)]
+        tokenizers = [made_ready(vocabulary) for _ in range(rounds + 1)]
         costs = in_turn(
             {
                 "ours": lambda: tokenizers.pop().encode(text),  # noqa: B023 - called at once
@@ -50,7 +58,7 @@ def making_ready(rounds: int) -> list[Row]:
     ranks = {vocabulary.tokens[token_id]: token_id for token_id in vocabulary.tokens}
     costs = in_turn(
         {
-            "ours": lambda: Tokenizer(vocabulary.tokens, vocabulary.merges),
+            "ours": lambda: made_ready(vocabulary),
             "theirs": lambda: tiktoken.Encoding(
                 "made here", pat_str=GPT2_PATTERN, mergeable_ranks=ranks, special_tokens={}
             ),
@@ -72,7 +80,7 @@ def caches() -> str:
     }
     rows = []
     for what, text in texts.items():
-        tokenizer = Tokenizer(vocabulary.tokens, vocabulary.merges)
+        tokenizer = made_ready(vocabulary)
         tokenizer.encode(text)
         size = sys.getsizeof(tokenizer.cache) + sum(
             sum(map(sys.getsizeof, (pretoken, ids, *ids)))
@@ -85,7 +93,7 @@ def caches() -> str:
 def one_letter(rounds: int) -> list[Row]:
     """A word of 1 MB beside 1 MB of English, both ours."""
     vocabulary = gpt2()
-    tokenizers = [Tokenizer(vocabulary.tokens, vocabulary.merges) for _ in range(2 * rounds + 2)]
+    tokenizers = [made_ready(vocabulary) for _ in range(2 * rounds + 2)]
     text = text_file("docstrings", 10**6).read_text(encoding="utf-8")
     costs = in_turn(
         {

@@ -22,10 +22,9 @@ class BatchMerger:
         token_ids: the ids of tokens.
 
     Attributes:
-        in_order: no merge makes a part of itself or of an earlier one, as in every trained
-            vocabulary, so that what is made is merged later than what made it.
         whole: the ids of tokens that come out when their own bytes are merged. In a trained
-            vocabulary these are all; where merges are in no order, they are not known.
+            vocabulary these are all; where a merge makes a part of an earlier one, they are not
+            known.
 
     Raises:
         KeyError: a byte, or a token of a merge, has no id.
@@ -51,9 +50,9 @@ class BatchMerger:
         made = np.full(self.factor, -1)  # the place of the merge that makes each token
         made[self.merged] = np.arange(len(pairs))
         parts_made = np.maximum(made[first], made[second])
-        self.in_order = bool((parts_made < np.arange(len(pairs))).all())
+        in_order = (parts_made < np.arange(len(pairs))).all()
         self.whole: dict[bytes, int] = {}
-        if self.in_order and np.count_nonzero(made >= 0) == len(pairs):
+        if in_order and np.count_nonzero(made >= 0) == len(pairs):
             reached = self.reached(first, second, made)
             self.whole = dict(compress(zip(tokens, self.merged.tolist(), strict=True), reached))
 

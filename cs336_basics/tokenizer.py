@@ -17,6 +17,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
@@ -63,11 +64,26 @@ class Tokenizer:
         }
         self.longest_beginning = max(map(len, self.special_beginnings), default=0)
         self.cache: dict[str, list[int]] = {}
-        self.batch_merger = self.make_batch_merger()
-        self.in_order = self.batch_merger is not None and self.batch_merger.in_order
 
-    def make_batch_merger(self) -> BatchMerger | None:
-        """The same merges for many words at once, where every token that they need has an id."""
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether no merge makes a part of itself or of an earlier one, as in trained vocabularies.
+
+        Then what is made is merged later than what made it.
+        """
+        made: set[bytes] = set()
+        for first, second in reversed(self.merges):
+            made.add(first + second)
+            if first in made or second in made:
+                return False
+        return True
+
+    @cached_property
+    def batch_merger(self) -> BatchMerger | None:
+        """The same merges for many words at once, where every token that they need has an id.
+
+        Made for the first long text: it takes as long as encoding half a megabyte.
+        """
         try:
             return BatchMerger(self.ranks, self.token_ids) if self.ranks else None
         except KeyError:
