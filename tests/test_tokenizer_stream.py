@@ -87,12 +87,12 @@ def long_stream(draw: Draws) -> Stream:
     """More text than a buffer holds, with runs of blanks that merge where they are cut apart."""
     # The words are long and each is one token, so that there are few ids. What a word begins with
     # is nowhere else, so its letters merge from first to last.
-    words = [first + "".join(draw.choices(LETTERS, 60)) for first in "ABCD"]
+    words = [first + "".join(draw.choices(LETTERS, 30)) for first in "ABCD"]
     merges = [(b"\n", b"\n"), (b"\n\n", b"\n"), (b" ", b" "), (b"  ", b" "), (b"\n\n", b" ")]
-    merges += [(word[:i].encode(), word[i].encode()) for word in words for i in range(1, 61)]
+    merges += [(word[:i].encode(), word[i].encode()) for word in words for i in range(1, 31)]
     merges += [(b" ", word.encode()) for word in words]
     parts: list[str] = []
-    for i in range(3300):
+    for i in range(4500):
         # A special token is seldom: who cuts at one has to cut elsewhere, too.
         end = END_OF_TEXT if i % 250 == 249 else ""
         parts += [draw.choice(words), end, draw.choice(("\n\n", "\n\n\n", "  ", "   ", "\n\n  "))]
