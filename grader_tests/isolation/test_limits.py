@@ -130,7 +130,7 @@ def nest():
     return 42
 """
 LIMITS = limits_with(
-    check_seconds=15,
+    check_seconds=8,
     cpu_seconds=3,
     memory_megabytes=1500,
     processes=100,
@@ -141,9 +141,9 @@ LIMITS = limits_with(
 SLACK_SECONDS = 5
 # What each adapter does, and how that is told.
 BREACHES = {
-    "loop": "there was no answer within 15 seconds|3 seconds of processor time",
+    "loop": "there was no answer within 8 seconds|3 seconds of processor time",
     "burn": "it used more than 3 seconds of processor time",
-    "fork_bomb": "3 seconds of processor time|100 processes and threads|within 15 seconds",
+    "fork_bomb": "3 seconds of processor time|100 processes and threads|within 8 seconds",
     "memory_bomb": "MemoryError",
     "memory_of_many": "it used more than 1500 MB of memory",
     "huge_tensor": "RuntimeError: .*memory",
