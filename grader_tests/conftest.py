@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 import torch
 
 # A suite of its own, for the grader to run.
@@ -15,3 +16,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # than all that they compute, here and in what the tests start.
 os.environ["OMP_NUM_THREADS"] = "1"
 torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def hypothesis_here_alone() -> None:
+    """Its plugin imports all of it at the end of each run of pytest that the tests start."""
+    # Not before the tests run: it would leave hypothesis out of processes that run some of these.
+    os.environ["PYTEST_ADDOPTS"] = "-p no:hypothesispytest"

@@ -19,6 +19,12 @@ from .progress import Progress
 from .snapshots import SnapshotFolder
 from .tracks import Tracks
 
+# How pytest ends where what there was to record has been recorded.
+RECORDED = (
+    pytest.ExitCode.OK,
+    pytest.ExitCode.TESTS_FAILED,
+    pytest.ExitCode.NO_TESTS_COLLECTED,
+)
 HERE = Path(__file__).parent
 SAVED = HERE / "_snapshots"
 SNAPSHOTS = pytest.StashKey[SnapshotFolder]()
@@ -113,17 +119,19 @@ def keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[str]
 
 
 def recorded(config: pytest.Config) -> Path:
-    """A folder of what the adapters beside this file return at the run's seed."""
+    """A folder of what the adapters beside this file return at the run's seed in its checks."""
+    option = config.option
     folder = temporary_folder(config)
-    arguments = [f"--seed={config.option.seed}", "--update-snapshots", f"--snapshots={folder}"]
+    chosen = [*config.args, "-k", option.keyword, *map("--track={}".format, option.track)]
+    arguments = [f"--seed={option.seed}", "--update-snapshots", f"--snapshots={folder}"]
     # In a process of its own, where nothing of the other folder is ever imported.
     recording = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", str(HERE), *arguments],
+        [sys.executable, "-m", "pytest", "-q", *chosen, *arguments],
         capture_output=True,
         text=True,
         check=False,
     )
-    if recording.returncode > pytest.ExitCode.TESTS_FAILED:
+    if recording.returncode not in RECORDED:
         raise pytest.UsageError(
             f"the adapters beside the suite could not be run at this seed:\n{recording.stdout}"
         )

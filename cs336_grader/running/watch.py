@@ -16,7 +16,7 @@ MEBIBYTE = 2**20
 # Most checks are over before the first look, and pay nothing.
 FIRST_LOOK_SECONDS = 0.2
 LOOK_SECONDS = 0.1
-# A look is followed by a pause of this many times what it took on the processor. By the clock it may
+# A look is followed by a pause of so many times what it took on the processor. By the clock it may
 # take long where hundreds of processes crowd it out, and then the next one is urgent.
 LOOK_SHARE = 5
 
