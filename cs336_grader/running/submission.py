@@ -17,6 +17,9 @@ from .sightings import Place
 from .warm import WarmWorker, Worker
 from .watch import Breach, Watch
 
+# A process that has answered is ready at once for the next case; another one takes milliseconds.
+RENEWAL_SECONDS = 1.0
+
 
 class RunningSubmission:
     """A staged submission and the worker that has imported it.
@@ -159,7 +162,7 @@ class RunningSubmission:
     def renewed(self, worker: Worker, entropy: int) -> bool:
         """Whether a worker has forgotten what it was told in the last case, and waits for more."""
         try:
-            with self.watch.guard(self.limits.check_seconds, worker, keep=self.imported):
+            with self.watch.guard(RENEWAL_SECONDS, worker, keep=self.imported):
                 return bool(worker.ask({"op": "renew", "entropy": entropy})["op"] == "renewed")
         except WorkerLostError:
             return False

@@ -1,6 +1,7 @@
 """A function of a submission behaves, across the border, as if it were called directly."""
 
 import io
+import os
 import signal
 import zlib
 from collections.abc import Iterator
@@ -267,11 +268,14 @@ def test_the_cases_of_a_check_share_a_process(submission: RunningSubmission) -> 
 
 
 def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission) -> None:
-    """It has ended, or waits in the middle of its work: the next case gets another one."""
+    """It has ended, stands still, or is in the middle of its work: the next case gets another."""
     with submission.case("ends") as adapters, pytest.raises(WorkerLostError):
         adapters.exit_now()
+    with submission.case("stands still") as adapters:
+        os.kill(standing := adapters.pid, signal.SIGSTOP)
     with submission.case("waits") as adapters:
         waiting = adapters.pid
+        assert waiting != standing
         ids = adapters.tokenizer().encode_iterable(iter(["some", "text"]))
         assert next(ids) == ord("s")
     with submission.case("last") as adapters:
