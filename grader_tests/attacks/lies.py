@@ -146,7 +146,7 @@ def lies(values, width):
     return values
 """),
     "a dictionary whose keys have one hash": returns("""
-lies = lambda values, width: {n * (2**61 - 1): 0 for n in range(20_000)}
+lies = lambda values, width: {n * (2**61 - 1): 0 for n in range(5_000)}
 """),
     "an integer of a million digits": returns("lies = lambda values, width: [1 << 3_000_000]"),
     "text that cannot be encoded": returns("lies = lambda values, width: '\\ud800' * 10"),
