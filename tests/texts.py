@@ -5,6 +5,7 @@ text strings together what pre-tokenization and UTF-8 can get wrong.
 """
 
 import re
+from functools import cache
 
 from .draws import Draws
 
@@ -126,6 +127,7 @@ def messy(draw: Draws, pieces: int) -> str:
     return "".join(draw.choice(draw.choice(kinds)) for _ in range(pieces))
 
 
+@cache  # an audit asks for the same text hundreds of times
 def without_repeats(text: str) -> str:
     """The text with nothing in it two times running, except single ASCII characters.
 
