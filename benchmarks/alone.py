@@ -40,22 +40,12 @@ def step(batch: str, length: str) -> Work:
     """A step of training, after one that does not count."""
     import torch  # noqa: PLC0415
 
-    from benchmarks.learning import SIZES, VOCAB_SIZE  # noqa: PLC0415
-    from cs336_basics.loss import cross_entropy  # noqa: PLC0415
+    from benchmarks.learning import SIZES, VOCAB_SIZE, training_step  # noqa: PLC0415
     from cs336_basics.model import TransformerLM  # noqa: PLC0415
-    from cs336_basics.optimizer import AdamW  # noqa: PLC0415
 
     sizes = SIZES | {"context_length": int(length)}
     model = TransformerLM(**sizes, d_ff=704, rope_theta=10_000.0)
-    optimizer = AdamW(model.parameters())
-    tokens = torch.randint(VOCAB_SIZE, (int(batch), int(length) + 1))
-
-    def work() -> None:
-        optimizer.zero_grad()
-        loss = cross_entropy(model(tokens[:, :-1]), tokens[:, 1:])
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-
+    work = training_step(model, torch.randint(VOCAB_SIZE, (int(batch), int(length) + 1)))
     work()
     return work
 

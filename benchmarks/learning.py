@@ -1,5 +1,6 @@
 """Steps of training and generated tokens, beside transformers, both on one thread."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -61,19 +62,25 @@ def pairs() -> dict[str, tuple[DecoderLM, Any]]:
     }
 
 
+def training_step(model: DecoderLM, tokens: Tensor) -> Callable[[], None]:
+    """What makes one step with our model: forward, backward and AdamW."""
+    optimizer = AdamW(model.parameters())
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = cross_entropy(model(tokens[:, :-1]), tokens[:, 1:])
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+    return step
+
+
 def steps(rounds: int) -> list[Row]:
     """Forward, backward and AdamW."""
     tokens = torch.randint(VOCAB_SIZE, (BATCH, CONTEXT + 1))
     rows = []
     for family, (ours, theirs) in pairs().items():
-        our_optimizer = AdamW(ours.parameters())
         their_optimizer = torch.optim.AdamW(theirs.parameters())
-
-        def our_step(model: DecoderLM = ours, optimizer: AdamW = our_optimizer) -> None:
-            optimizer.zero_grad()
-            loss = cross_entropy(model(tokens[:, :-1]), tokens[:, 1:])
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
 
         def their_step(
             model: Any = theirs, optimizer: torch.optim.Optimizer = their_optimizer
@@ -84,7 +91,7 @@ def steps(rounds: int) -> list[Row]:
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
 
-        costs = in_turn({"ours": our_step, "theirs": their_step}, rounds)
+        costs = in_turn({"ours": training_step(ours, tokens), "theirs": their_step}, rounds)
         what = f"{family}, {BATCH} sequences of {CONTEXT}"
         rows.append(Row(what, costs["ours"], costs["theirs"]))
     return rows
