@@ -1,28 +1,19 @@
 r"""A byte-level BPE tokenizer: text to token ids and back.
 
-Sources: Sennrich et al. (arXiv:1508.07909) for the merges, GPT-2 (Radford et al., 2019) for bytes,
-pre-tokens and the file format.
-
-Files are those of GPT-2, so its published vocabulary can be read as it is. A token is written with
-one printable character for each byte: bytes that are printable in Latin-1 stand for themselves, the
-others, in order, for the characters from U+0100 on (a space is ``Ġ``, a line feed ``Ċ``).
-
-- vocabulary: a JSON object from token to id
-- merges: one a line in order of creation, two tokens with a space between; before them a line that
-  starts with ``#version``
+Sources: Sennrich et al. (arXiv:1508.07909) for the merges, GPT-2 (Radford et al., 2019) for bytes
+and pre-tokens.
 """
 
 import heapq
-import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
-from pathlib import Path
 
 from cs336_basics.batch_merging import BatchMerger
 from cs336_basics.pretokenization import pretokenize, special_token_pattern
+from cs336_basics.vocabulary_files import read_files, write_files
 
 # Some 10 MB after English text, 55 MB at the most; longer pre-tokens hardly ever come twice.
 CACHE_SIZE = 2**16
@@ -109,35 +100,15 @@ class Tokenizer:
             FileNotFoundError: there is no such file.
             ValueError: a file is damaged, or the two do not belong together.
         """
-        vocab = read_vocab(Path(vocab_path))
-        merges = read_merges(Path(merges_path))
-        tokens = set(vocab.values())
-        for first, second in merges:
-            if first + second not in tokens:
-                raise ValueError(
-                    f"{merges_path} merges {first!r} and {second!r}, but their union is no token "
-                    f"of {vocab_path}: the files do not belong together"
-                )
-        return cls(vocab, merges, special_tokens)
+        return cls(*read_files(vocab_path, merges_path), special_tokens)
 
     def save(self, vocab_path: str | os.PathLike[str], merges_path: str | os.PathLike[str]) -> None:
-        """Write vocabulary and merges in GPT-2's format (see the top of this module).
+        """Write files in GPT-2's format (see vocabulary_files).
 
         Raises:
             ValueError: two ids stand for the same bytes, which the format cannot express.
         """
-        ids = {to_printable(token): token_id for token_id, token in self.vocab.items()}
-        if len(ids) < len(self.vocab):
-            doubled = next(i for i, token in self.vocab.items() if ids[to_printable(token)] != i)
-            raise ValueError(
-                f"{self.vocab[doubled]!r} has more than one id ({doubled} among them), and the "
-                "file format has room for one"
-            )
-        lines = [f"{to_printable(first)} {to_printable(second)}\n" for first, second in self.merges]
-        vocab_text = json.dumps(ids, ensure_ascii=False, indent=0)
-        Path(vocab_path).write_text(vocab_text + "\n", encoding="utf-8", newline="\n")
-        merges_text = "".join(["#version: 0.2\n", *lines])
-        Path(merges_path).write_text(merges_text, encoding="utf-8", newline="\n")
+        write_files(self.vocab, self.merges, vocab_path, merges_path)
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text.
@@ -342,71 +313,3 @@ def split_certain(segment: str) -> tuple[list[str], str]:
     pretokens = list(chain.from_iterable(pretokenize(segment)))
     unfinished = 2 if pretokens[-2:] in (["'", "l"], ["'", "v"], ["'", "r"]) else 1
     return pretokens[:-unfinished], "".join(pretokens[-unfinished:])
-
-
-PRINTABLE_BYTES = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-OTHER_BYTES = [byte for byte in range(256) if byte not in PRINTABLE_BYTES]
-BYTE_TO_CHARACTER = {byte: chr(byte) for byte in PRINTABLE_BYTES}
-BYTE_TO_CHARACTER |= {byte: chr(0x100 + index) for index, byte in enumerate(OTHER_BYTES)}
-CHARACTER_TO_BYTE = {character: byte for byte, character in BYTE_TO_CHARACTER.items()}
-
-
-def to_printable(token: bytes) -> str:
-    """One printable character for each byte, as in GPT-2's files.
-
-    >>> to_printable(b" the")
-    'Ġthe'
-    """
-    return "".join([BYTE_TO_CHARACTER[byte] for byte in token])
-
-
-def from_printable(text: str) -> bytes:
-    """The bytes for which to_printable gives the text.
-
-    Raises:
-        ValueError: a character stands for no byte.
-    """
-    try:
-        return bytes([CHARACTER_TO_BYTE[character] for character in text])
-    except KeyError as error:
-        raise ValueError(f"in {text!r}, the character {error} stands for no byte") from error
-
-
-def read_vocab(path: Path) -> dict[int, bytes]:
-    """Read a vocabulary in GPT-2's format."""
-    try:
-        return parse_vocab(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is no vocabulary file: {error}") from error
-
-
-def parse_vocab(text: str) -> dict[int, bytes]:
-    """The vocabulary in a JSON object from token to id."""
-    ids = json.loads(text)
-    if not isinstance(ids, dict) or not all(type(token_id) is int for token_id in ids.values()):
-        raise ValueError("it must be one JSON object from token to id")
-    vocab = {token_id: from_printable(token) for token, token_id in ids.items()}
-    if len(vocab) < len(ids):
-        raise ValueError("two tokens have the same id")
-    return vocab
-
-
-def read_merges(path: Path) -> list[tuple[bytes, bytes]]:
-    """Read merges in GPT-2's format."""
-    try:
-        return parse_merges(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is no merges file: {error}") from error
-
-
-def parse_merges(text: str) -> list[tuple[bytes, bytes]]:
-    """The merges in lines of two tokens each."""
-    merges = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line or (number == 1 and line.startswith("#version")):
-            continue
-        pair = line.split(" ")
-        if len(pair) != 2 or not all(pair):
-            raise ValueError(f"line {number} is not two tokens with a space between: {line!r}")
-        merges.append((from_printable(pair[0]), from_printable(pair[1])))
-    return merges
