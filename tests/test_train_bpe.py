@@ -292,12 +292,12 @@ def test_train_bpe_large_file(train: Train, draw: Draws, separator: str) -> None
     halves = [word for word in FOREIGN_WORDS if len(word.encode()) >= 8]
     chosen = draw.permutation(len(halves)).tolist()
     words = [halves[i] + halves[j] for i, j in zip(chosen[:8], chosen[8:16], strict=True)]
-    repeated = words * 500
+    repeated = words * 1000
     order = draw.permutation(len(repeated)).tolist()
     _, merges = train(separator.join(words), 80)
     _, of_large_file = train(separator.join(repeated[i] for i in order), 80)
     assert of_large_file == merges, (
-        "The same words, 500 times each and in another order, give other merges:"
+        "The same words, 1,000 times each and in another order, give other merges:"
         " is text cut at a chunk's end, within a word or a character?"
     )
 
