@@ -146,7 +146,7 @@ class CausalMultiHeadSelfAttention(nn.Module):
 
     def split_heads(self, x: Float[Tensor, "... T d_model"]) -> Float[Tensor, "... H T d_k"]:
         """Give every head its own matrix."""
-        return x.reshape(*x.shape[:-1], self.num_heads, -1).transpose(-3, -2).contiguous()
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2).contiguous()
 
 
 class DecoderBlock(nn.Module):

@@ -188,6 +188,8 @@ def turn(
     x: Float[Tensor, "... T d_k"], turns: Complex[Tensor, "... T half_d_k"]
 ) -> Float[Tensor, "... T d_k"]:
     """Turn pairs of neighbouring features, each of them as a complex number times another."""
-    # A pair is one complex number only where its features lie side by side.
-    pairs = float32_at_least(x).contiguous().view(*x.shape[:-1], turns.shape[-1], 2)
+    # A pair is one complex number only where it lies side by side and begins at an even place.
+    features = float32_at_least(x).contiguous()
+    features = features.clone() if features.storage_offset() % 2 else features
+    pairs = features.view(*x.shape[:-1], turns.shape[-1], 2)
     return torch.view_as_real(torch.view_as_complex(pairs) * turns).flatten(-2).to(x.dtype)

@@ -268,6 +268,12 @@ def test_one_pass_predicts_what_every_prefix_does(kind: int) -> None:
         )
 
 
+@pytest.mark.parametrize("kind", range(3))
+def test_a_batch_may_be_empty(kind: int) -> None:
+    """No sequences give no logits, in the shape that they would have."""
+    assert models()[kind](IDS[:0]).shape == (0, 8, 23)
+
+
 @given(kind=st.integers(0, 2), cuts=st.sets(st.integers(1, 7)))
 @settings(max_examples=40, deadline=None)
 def test_a_cache_changes_nothing(kind: int, cuts: set[int]) -> None:
