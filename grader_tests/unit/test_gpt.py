@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="d_model = 12 cannot be divided among 5 heads"):
         gpt(num_heads=5)
     with pytest.raises(ValueError, match="1 caches do not fit 2 layers"):
-        model(IDS, [KeyValueCache()])
+        model(IDS, [KeyValueCache(8)])
 
 
 @pytest.mark.parametrize("kind", range(3))
@@ -279,12 +279,26 @@ def test_a_batch_may_be_empty(kind: int) -> None:
 def test_a_cache_changes_nothing(kind: int, cuts: set[int]) -> None:
     """However the sequence is divided, caches give the logits of one pass over all of it."""
     model = models()[kind]
-    caches = [KeyValueCache() for _ in model.layers]
+    caches = [KeyValueCache(8) for _ in model.layers]
     borders = [0, *sorted(cuts), 8]
     pieces = [model(IDS[:, start:end], caches) for start, end in pairwise(borders)]
     torch.testing.assert_close(torch.cat(pieces, dim=1), model(IDS), atol=1e-5, rtol=1e-5)
     with pytest.raises(ValueError, match="9 tokens are more than the context of 8"):
         model(IDS[:, :1], caches)
+
+
+def test_a_cache_needs_room_for_one_context_and_has_no_more() -> None:
+    """Its memory is that of a context from the first token on, and more is refused."""
+    cache = KeyValueCache(8)
+    K, V = drawn(3, 8, 4), drawn(3, 8, 5)
+    cache.extend(K[:, :1], V[:, :1])
+    keys, values = cache.extend(K[:, 1:], V[:, 1:])
+    assert torch.equal(keys, K)
+    assert torch.equal(values, V)
+    assert keys.untyped_storage().nbytes() == K.nbytes
+    assert values.untyped_storage().nbytes() == V.nbytes
+    with pytest.raises(ValueError, match="9 positions, but the cache has room for 8"):
+        cache.extend(K[:, :1], V[:, :1])
 
 
 def test_attention_without_positions_is_equivariant_to_permutation() -> None:
