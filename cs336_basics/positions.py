@@ -144,7 +144,8 @@ class RotaryPositionalEmbedding(nn.Module):
         Raises:
             ValueError: a position lies outside the table, or positions and x do not fit.
         """
-        return turn(x, self.turns(x, token_positions))
+        # A copy, for x may begin at an odd place of memory, where no complex number can.
+        return turn(x.clone(), self.turns(x, token_positions))
 
     def turns(
         self,
@@ -188,8 +189,6 @@ def turn(
     x: Float[Tensor, "... T d_k"], turns: Complex[Tensor, "... T half_d_k"]
 ) -> Float[Tensor, "... T d_k"]:
     """Turn pairs of neighbouring features, each of them as a complex number times another."""
-    # A pair is one complex number only where it lies side by side and begins at an even place.
-    features = float32_at_least(x).contiguous()
-    features = features.clone() if features.storage_offset() % 2 else features
-    pairs = features.view(*x.shape[:-1], turns.shape[-1], 2)
+    # A pair is one complex number only where its features lie side by side.
+    pairs = float32_at_least(x).contiguous().view(*x.shape[:-1], turns.shape[-1], 2)
     return torch.view_as_real(torch.view_as_complex(pairs) * turns).flatten(-2).to(x.dtype)
