@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -226,6 +227,20 @@ def test_two_weights_for_one_parameter_are_refused() -> None:
     with pytest.raises(ValueError, match="differ, but this model ties them"):
         model.load_state_dict(gpt(tie_weights=False).state_dict())
     assert torch.equal(model.token_embeddings.weight, before)
+
+
+def test_a_checkpoint_with_two_weights_for_one_parameter_changes_nothing(tmp_path: Path) -> None:
+    """Neither the optimizer, which would fit, nor what lies around the model is half restored."""
+    untied = nn.ModuleDict({"first": Linear(2, 2), "gpt": gpt(tie_weights=False)})
+    saved = AdamW(untied["first"].parameters(), lr=1.0)
+    save_checkpoint(untied, saved, 1, tmp_path / "run.pt")
+    tied = nn.ModuleDict({"first": Linear(2, 2), "gpt": gpt()})
+    optimizer = AdamW(tied["first"].parameters(), lr=2.0)
+    before = copy.deepcopy(tied.state_dict())
+    with pytest.raises(ValueError, match="differ, but this model ties them"):
+        load_checkpoint(tmp_path / "run.pt", tied, optimizer)
+    assert optimizer.param_groups[0]["lr"] == 2.0
+    assert all(torch.equal(weight, before[name]) for name, weight in tied.state_dict().items())
 
 
 def test_a_model_inside_another_stays_tied() -> None:
