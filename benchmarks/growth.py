@@ -55,8 +55,8 @@ def generations(counts: list[int]) -> str:
     for count in counts:
         caches: list[KeyValueCache] = []
 
-        def noted(caches: list[KeyValueCache] = caches) -> KeyValueCache:
-            caches.append(KeyValueCache())
+        def noted(context_length: int, caches: list[KeyValueCache] = caches) -> KeyValueCache:
+            caches.append(KeyValueCache(context_length))
             return caches[-1]
 
         config = generation.GenerationConfig(max_new_tokens=count, temperature=0)

@@ -35,10 +35,13 @@ class BatchMerger:
     ) -> None:
         pairs = sorted(ranks, key=ranks.__getitem__)
         tokens = [first + second for first, second in pairs]
-        self.of_byte = np.array([token_ids[bytes([byte])] for byte in range(256)])
-        self.merged = np.array([token_ids[token] for token in tokens])
-        first, second = (np.array([token_ids[pair[half]] for pair in pairs]) for half in (0, 1))
-        self.factor = max(token_ids.values()) + 1
+        # Tables are indexed by the place of a token, for ids may be any numbers.
+        places = {token: place for place, token in enumerate(token_ids)}
+        self.ids = np.array(list(token_ids.values()))
+        self.of_byte = np.array([places[bytes([byte])] for byte in range(256)])
+        self.merged = np.array([places[token] for token in tokens])
+        first, second = (np.array([places[pair[half]] for pair in pairs]) for half in (0, 1))
+        self.factor = len(places)
         keys = first * self.factor + second
         self.order = keys.argsort()
         self.keys = keys[self.order]
@@ -54,7 +57,8 @@ class BatchMerger:
         self.whole: dict[bytes, int] = {}
         if in_order and np.count_nonzero(made >= 0) == len(pairs):
             reached = self.reached(first, second, made)
-            self.whole = dict(compress(zip(tokens, self.merged.tolist(), strict=True), reached))
+            ids = self.ids[self.merged].tolist()
+            self.whole = dict(compress(zip(tokens, ids, strict=True), reached))
 
     def look_up(self, first: Integers, second: Integers) -> Integers:
         """The place of each pair among the merges, or none."""
@@ -143,6 +147,6 @@ class BatchMerger:
     def by_word(self, finished: list[tuple[Integers, Integers]], num_words: int) -> list[list[int]]:
         """Sort the tokens of words that were finished one after the other."""
         tokens, owners = (np.concatenate(parts) for parts in zip(*finished, strict=True))
-        ids = tokens[owners.argsort(kind="stable")].tolist()
+        ids = self.ids[tokens[owners.argsort(kind="stable")]].tolist()
         ends = np.bincount(owners, minlength=num_words).cumsum().tolist()
         return [ids[start:end] for start, end in zip([0, *ends], ends, strict=False)]

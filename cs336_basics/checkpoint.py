@@ -1,5 +1,6 @@
 """Saving a training run and taking it up again."""
 
+import copy
 import io
 import os
 from collections.abc import Mapping
@@ -58,13 +59,24 @@ def load_checkpoint(
     """
     checkpoint = read_checkpoint(src)
     require_fit(model.state_dict(), checkpoint["model"])
+    before = copy.deepcopy(model.state_dict())
     try:
-        optimizer.load_state_dict(checkpoint["optimizer"])
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"the checkpoint does not fit the optimizer: {error}") from error
-    model.load_state_dict(checkpoint["model"])
+        model.load_state_dict(checkpoint["model"])
+        # Last, because it changes nothing where it fails.
+        load_optimizer(optimizer, checkpoint["optimizer"])
+    except Exception:
+        model.load_state_dict(before)
+        raise
     iteration: int = checkpoint["iteration"]
     return iteration
+
+
+def load_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Restore an optimizer, or refuse what is not the state of one like it."""
+    try:
+        optimizer.load_state_dict(state)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"the checkpoint does not fit the optimizer: {error}") from error
 
 
 def load_model(src: PathOrFile, model: nn.Module) -> None:
@@ -94,8 +106,10 @@ def read_checkpoint(src: PathOrFile) -> dict[str, Any]:
         raise ValueError(
             f"{name} is no checkpoint, or is damaged, or is not read from its start"
         ) from error
-    if not isinstance(checkpoint, dict) or any(
-        not isinstance(checkpoint.get(key), kind) for key, kind in ENTRIES.items()
+    if (
+        not isinstance(checkpoint, dict)
+        or not all(isinstance(checkpoint.get(key), kind) for key, kind in ENTRIES.items())
+        or not all(isinstance(weight, Tensor) for weight in checkpoint["model"].values())
     ):
         raise ValueError(f"{name} is no checkpoint of model, optimizer and iteration")
     return checkpoint

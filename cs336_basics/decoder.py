@@ -25,13 +25,14 @@ from cs336_basics.positions import (
 
 
 class KeyValueCache:
-    """The keys and values that one layer's attention has computed so far.
+    """The keys and values that one layer's attention has computed so far, one context at most.
 
     With it, a forward pass over new tokens alone gives what one over all tokens would give for
     them, because a causal model computes nothing anew for what lies in the past.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context_length: int) -> None:
+        self.context_length = context_length
         self.length = 0
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
@@ -43,26 +44,22 @@ class KeyValueCache:
     def extend(
         self, K: Float[Tensor, "... T d_k"], V: Float[Tensor, "... T d_v"]
     ) -> tuple[Float[Tensor, "... S d_k"], Float[Tensor, "... S d_v"]]:
-        """Add the keys and values of new positions, and give those of all."""
+        """Add the keys and values of new positions, and give those of all.
+
+        Raises:
+            ValueError: there are more of them than the context is long.
+        """
         start, end = self.length, self.length + K.shape[-2]
-        if self.keys is None or self.values is None or self.keys.shape[-2] < end:
-            # Room for twice as many, so that a token does not copy all those before it.
-            self.keys = with_room(2 * end, K, self.keys)
-            self.values = with_room(2 * end, V, self.values)
+        if self.context_length < end:
+            raise ValueError(f"{end} positions, but the cache has room for {self.context_length}")
+        if self.keys is None or self.values is None:
+            # Room for all that may come, so that a token does not copy those before it.
+            self.keys = K.new_empty(*K.shape[:-2], self.context_length, K.shape[-1])
+            self.values = V.new_empty(*V.shape[:-2], self.context_length, V.shape[-1])
         self.keys[..., start:end, :] = K
         self.values[..., start:end, :] = V
         self.length = end
         return self.keys[..., :end, :], self.values[..., :end, :]
-
-
-def with_room(
-    positions: int, like: Float[Tensor, "... T d_k"], held: Float[Tensor, "... S d_k"] | None
-) -> Float[Tensor, "... positions d_k"]:
-    """A tensor with room for so many positions, in front those that are held."""
-    room = like.new_empty(*like.shape[:-2], positions, like.shape[-1])
-    if held is not None:
-        room[..., : held.shape[-2], :] = held
-    return room
 
 
 def head_width(d_model: int, num_heads: int) -> int:
@@ -146,7 +143,9 @@ class CausalMultiHeadSelfAttention(nn.Module):
 
     def split_heads(self, x: Float[Tensor, "... T d_model"]) -> Float[Tensor, "... H T d_k"]:
         """Give every head its own matrix."""
-        return x.reshape(*x.shape[:-1], self.num_heads, -1).transpose(-3, -2).contiguous()
+        *leading, d_model = x.shape
+        heads = x.reshape(*leading, self.num_heads, d_model // self.num_heads)
+        return heads.transpose(-3, -2).contiguous()
 
 
 class DecoderBlock(nn.Module):

@@ -2,7 +2,7 @@
 
 A checkpoint is understood with the files beside it:
 
-- config.json: a JSON object of the model's "family" (gpt or transformer) and the arguments that
+- config.json: a JSON object of the model's "family" (modern or classic) and the arguments that
   build it
 - vocab.json, merges.txt: its tokenizer, in the format of Tokenizer.save
 """
@@ -17,14 +17,12 @@ from pathlib import Path
 
 from cs336_basics.checkpoint import load_model
 from cs336_basics.decoder import DecoderLM
+from cs336_basics.families import build_model
 from cs336_basics.generation import GenerationConfig, generate_text
-from cs336_basics.gpt import GPT
-from cs336_basics.model import TransformerLM
 from cs336_basics.tokenizer import Tokenizer
 
 TINY_MODEL = Path(__file__).parent / "tiny_model" / "checkpoint.pt"
 END_OF_TEXT = "<|endoftext|>"
-FAMILIES: dict[str, type[GPT | TransformerLM]] = {"gpt": GPT, "transformer": TransformerLM}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,7 +85,7 @@ def write_continuation(options: argparse.Namespace) -> None:
         end_of_text=tokenizer.special_ids[END_OF_TEXT],
         seed=options.seed,
     )
-    model = build_model(folder / "config.json")
+    model = described_model(folder / "config.json")
     load_model(options.checkpoint, model)
     sys.stdout.write(options.prompt)
     for piece in generate_text(model, tokenizer, options.prompt, config):
@@ -97,7 +95,7 @@ def write_continuation(options: argparse.Namespace) -> None:
     sys.stdout.flush()
 
 
-def build_model(path: Path) -> DecoderLM:
+def described_model(path: Path) -> DecoderLM:
     """The model that a config file describes, with fresh weights.
 
     Raises:
@@ -105,8 +103,7 @@ def build_model(path: Path) -> DecoderLM:
         ValueError: it does not describe a model.
     """
     try:
-        arguments = json.loads(path.read_text(encoding="utf-8"))
-        return FAMILIES[arguments.pop("family")](**arguments)
+        return build_model(json.loads(path.read_text(encoding="utf-8")))
     except OSError:
         raise
     except Exception as error:

@@ -6,11 +6,11 @@ is the gradient of the loss with respect to the result y, and dx that with respe
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 
 class NoWayBack:
@@ -36,8 +36,32 @@ class WithGradient(torch.autograd.Function):
         return result
 
 
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a backward refuse to be differentiated.
+
+    torch's decorator of this name leaves that to a node of the graph, which torch.autograd.grad
+    goes round on its way to the inputs: what it gives is wrong, and nobody is told.
+
+    Raises:
+        RuntimeError: somebody asks for a gradient that has a gradient.
+    """
+
+    def backward_once(ctx: Any, dy: Tensor) -> Any:
+        if torch.is_grad_enabled():  # on the way back, that is what create_graph asks for
+            raise RuntimeError("this gradient has no gradient: do without create_graph=True")
+        return backward(ctx, dy)
+
+    return backward_once
+
+
 def float32_at_least(x: Tensor) -> Tensor:
-    """Half precision is too narrow for sums and squares, and has no complex numbers."""
+    """Half precision is too narrow for sums and squares, and has no complex numbers.
+
+    Raises:
+        TypeError: x is of integers, to which a result would be cut off.
+    """
+    if not x.is_floating_point():
+        raise TypeError(f"numbers of {x.dtype} are given where floating-point numbers are needed")
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 

@@ -144,7 +144,8 @@ class RotaryPositionalEmbedding(nn.Module):
         Raises:
             ValueError: a position lies outside the table, or positions and x do not fit.
         """
-        return turn(x, self.turns(x, token_positions))
+        # A copy, for x may begin at an odd place of memory, where no complex number can.
+        return turn(x.clone(), self.turns(x, token_positions))
 
     def turns(
         self,

@@ -52,7 +52,7 @@ def main() -> None:
     tokenizer.save(folder / "vocab.json", folder / "merges.txt")
     model = GPT(**CONFIG)
     train(model, np.array(tokenizer.encode(text), dtype=np.uint16))
-    config = json.dumps({"family": "gpt", **CONFIG}, indent=4)
+    config = json.dumps({"family": "classic", **CONFIG}, indent=4)
     (folder / "config.json").write_text(config + "\n", encoding="utf-8", newline="\n")
     # For use and not to train on: half precision, and an optimizer that has seen nothing yet.
     save_checkpoint(model.half(), AdamW(model.parameters()), ITERATIONS, TINY_MODEL)

@@ -11,8 +11,8 @@ import torch
 import tyro
 
 from cs336_basics.decoder import DecoderLM
-from cs336_basics.gpt import GPT
-from cs336_basics.model import TransformerLM, swiglu_d_ff
+from cs336_basics.families import build_model, present_name
+from cs336_basics.model import swiglu_d_ff
 from cs336_basics.training.files import read_json
 
 
@@ -20,18 +20,18 @@ from cs336_basics.training.files import read_json
 class ModelConfig:
     """The model, of either family."""
 
-    family: Literal["transformer", "gpt"] = "transformer"
-    """The modern family or the classic one."""
+    family: Literal["modern", "classic"] = "modern"
+    """LLaMA's or GPT's."""
     context_length: int = 256
     d_model: int = 128
     num_layers: int = 4
     num_heads: int = 4
     d_ff: int | None = None
-    """By default 8/3 d_model (transformer) or 4 d_model (gpt)."""
+    """By default 8/3 d_model (modern) or 4 d_model (classic)."""
     rope_theta: float = 10_000.0
-    """Only of the transformer."""
+    """Only of the modern one."""
     dropout: float = 0.0
-    """Only of the gpt, as are the following."""
+    """Only of the classic one, as are the following."""
     tie_weights: bool = True
     positions: Literal["learned", "sinusoidal"] = "learned"
 
@@ -45,7 +45,7 @@ class ModelConfig:
             "num_layers": self.num_layers,
             "num_heads": self.num_heads,
         }
-        if self.family == "transformer":
+        if self.family == "modern":
             chosen["d_ff"] = swiglu_d_ff(self.d_model) if self.d_ff is None else self.d_ff
             chosen["rope_theta"] = self.rope_theta
         else:
@@ -61,9 +61,7 @@ class ModelConfig:
         Raises:
             ValueError: a part refuses its size.
         """
-        arguments = self.arguments(vocab_size)
-        family = arguments.pop("family")
-        return TransformerLM(**arguments) if family == "transformer" else GPT(**arguments)
+        return build_model(self.arguments(vocab_size))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +182,7 @@ def as_arguments(values: Mapping[str, Any], config: Any, where: str, prefix: str
             negative = f"{stem}.no-{last}" if stem else "--no-" + option.removeprefix("--")
             arguments.append(option if value else negative)
         else:
-            arguments += [option, "None" if value is None else str(value)]
+            arguments += [option, str(present_name(value) if key == "family" else value)]
     return arguments
 
 

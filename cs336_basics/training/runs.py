@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
+from cs336_basics.families import present_name
 from cs336_basics.training.files import write_text
 
 Record = dict[str, Any]
@@ -48,6 +49,7 @@ def require_same_model(saved: Record, wanted: Record) -> None:
     Raises:
         ValueError: something differs.
     """
+    saved = {**saved, "family": present_name(saved.get("family"))}
     differences = [
         f"{key} is {saved.get(key)!r} in the run and {wanted.get(key)!r} now"
         for key in {**saved, **wanted}

@@ -58,8 +58,8 @@ def models() -> dict[str, DecoderLM]:
         "num_layers": 1,
     }
     return {
-        "gpt": GPT(**sizes, num_heads=2, d_ff=16),
-        "transformer": TransformerLM(**sizes, num_heads=2, d_ff=16, rope_theta=100.0),
+        "classic": GPT(**sizes, num_heads=2, d_ff=16),
+        "modern": TransformerLM(**sizes, num_heads=2, d_ff=16, rope_theta=100.0),
     }
 
 
@@ -72,7 +72,7 @@ def test_text_comes_back(text: str) -> None:
     assert "".join(decode_stream(tokenizer, token_ids)) == text
 
 
-@pytest.mark.parametrize("family", ["gpt", "transformer"])
+@pytest.mark.parametrize("family", ["classic", "modern"])
 @pytest.mark.parametrize("kind", ["ours", "tiktoken"])
 @pytest.mark.parametrize("text", [text for text in TEXTS if END_OF_TEXT not in text])
 def test_a_prompt_is_continued(text: str, kind: str, family: str) -> None:
@@ -107,7 +107,7 @@ def test_a_stream_divides_no_character(text: str) -> None:
 def test_pieces_come_as_soon_as_they_are_known() -> None:
     """The first piece is there before the last token is computed."""
     passes: list[int] = []
-    model = models()["gpt"]
+    model = models()["classic"]
     hook = model.register_forward_hook(lambda *_: passes.append(1))
     pieces = generate_text(
         model, tokenizers()["ours"], "Once", GenerationConfig(max_new_tokens=30, seed=0)
@@ -119,7 +119,7 @@ def test_pieces_come_as_soon_as_they_are_known() -> None:
 
 def test_the_end_of_text_is_no_text() -> None:
     """A text stops before the end token, and an empty prompt begins after one."""
-    tokenizer, model, end = tokenizers()["ours"], models()["gpt"], 50256
+    tokenizer, model, end = tokenizers()["ours"], models()["classic"], 50256
     options = GenerationConfig(max_new_tokens=6, seed=3, end_of_text=end)
     [after_end] = generate(model, torch.tensor([[end]]), options)
     assert "".join(generate_text(model, tokenizer, "", options)) == tokenizer.decode(after_end)
@@ -150,15 +150,16 @@ def test_the_tiny_model_tells_a_story(capsys: pytest.CaptureFixture[str]) -> Non
     assert TINY_MODEL.stat().st_size < 1_000_000
 
 
+@pytest.mark.parametrize("family", ["modern", "transformer"])
 def test_a_checkpoint_of_the_modern_family_is_continued(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], family: str
 ) -> None:
-    """What training saves can be used with a config and a tokenizer beside it."""
+    """What training saves can be used with a config and a tokenizer beside it, an old one too."""
     sizes: dict[str, Any] = {"vocab_size": 512, "context_length": 16, "d_model": 8}
     sizes |= {"num_layers": 1, "num_heads": 2, "d_ff": 16, "rope_theta": 100.0}
     model = TransformerLM(**sizes)
     save_checkpoint(model, AdamW(model.parameters()), 5, tmp_path / "run.pt")
-    (tmp_path / "config.json").write_text(json.dumps({"family": "transformer", **sizes}))
+    (tmp_path / "config.json").write_text(json.dumps({"family": family, **sizes}))
     for name in ("vocab.json", "merges.txt"):
         shutil.copy(TINY_MODEL.parent / name, tmp_path)
     assert run("The", "--checkpoint", str(tmp_path / "run.pt"), "--seed", "0") == 0
@@ -196,17 +197,17 @@ DAMAGED: dict[str, tuple[str, str | None, str]] = {
     "a config that is no JSON": ("config.json", "{", "config.json does not describe a model"),
     "a config of a list": ("config.json", "[]", "config.json does not describe a model"),
     "an unknown family": ("config.json", '{"family": "rnn"}', "KeyError('rnn')"),
-    "a missing size": ("config.json", '{"family": "gpt"}', "missing 6 required"),
+    "a missing size": ("config.json", '{"family": "classic"}', "missing 6 required"),
     "a size below zero": (
         "config.json",
-        '{"family": "gpt", "vocab_size": -1, "context_length": 8, "d_model": 8, "num_layers": 1, '
-        '"num_heads": 1, "d_ff": 8}',
+        '{"family": "classic", "vocab_size": -1, "context_length": 8, "d_model": 8, '
+        '"num_layers": 1, "num_heads": 1, "d_ff": 8}',
         "config.json does not describe a model",
     ),
     "other sizes": (
         "config.json",
-        '{"family": "gpt", "vocab_size": 512, "context_length": 8, "d_model": 8, "num_layers": 1, '
-        '"num_heads": 1, "d_ff": 8}',
+        '{"family": "classic", "vocab_size": 512, "context_length": 8, "d_model": 8, '
+        '"num_layers": 1, "num_heads": 1, "d_ff": 8}',
         "the checkpoint does not fit the model",
     ),
     "merges that are none": ("merges.txt", "a b c\n", "merges.txt is no merges file"),

@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -228,6 +229,20 @@ def test_two_weights_for_one_parameter_are_refused() -> None:
     assert torch.equal(model.token_embeddings.weight, before)
 
 
+def test_a_checkpoint_with_two_weights_for_one_parameter_changes_nothing(tmp_path: Path) -> None:
+    """Neither the optimizer, which would fit, nor what lies around the model is half restored."""
+    untied = nn.ModuleDict({"first": Linear(2, 2), "gpt": gpt(tie_weights=False)})
+    saved = AdamW(untied["first"].parameters(), lr=1.0)
+    save_checkpoint(untied, saved, 1, tmp_path / "run.pt")
+    tied = nn.ModuleDict({"first": Linear(2, 2), "gpt": gpt()})
+    optimizer = AdamW(tied["first"].parameters(), lr=2.0)
+    before = copy.deepcopy(tied.state_dict())
+    with pytest.raises(ValueError, match="differ, but this model ties them"):
+        load_checkpoint(tmp_path / "run.pt", tied, optimizer)
+    assert optimizer.param_groups[0]["lr"] == 2.0
+    assert all(torch.equal(weight, before[name]) for name, weight in tied.state_dict().items())
+
+
 def test_a_model_inside_another_stays_tied() -> None:
     """Loading and moving reach a model through what holds it."""
     outer = nn.ModuleDict({"gpt": gpt()})
@@ -254,7 +269,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="d_model = 12 cannot be divided among 5 heads"):
         gpt(num_heads=5)
     with pytest.raises(ValueError, match="1 caches do not fit 2 layers"):
-        model(IDS, [KeyValueCache()])
+        model(IDS, [KeyValueCache(8)])
 
 
 @pytest.mark.parametrize("kind", range(3))
@@ -268,17 +283,37 @@ def test_one_pass_predicts_what_every_prefix_does(kind: int) -> None:
         )
 
 
+@pytest.mark.parametrize("kind", range(3))
+def test_a_batch_may_be_empty(kind: int) -> None:
+    """No sequences give no logits, in the shape that they would have."""
+    assert models()[kind](IDS[:0]).shape == (0, 8, 23)
+
+
 @given(kind=st.integers(0, 2), cuts=st.sets(st.integers(1, 7)))
 @settings(max_examples=40, deadline=None)
 def test_a_cache_changes_nothing(kind: int, cuts: set[int]) -> None:
     """However the sequence is divided, caches give the logits of one pass over all of it."""
     model = models()[kind]
-    caches = [KeyValueCache() for _ in model.layers]
+    caches = [KeyValueCache(8) for _ in model.layers]
     borders = [0, *sorted(cuts), 8]
     pieces = [model(IDS[:, start:end], caches) for start, end in pairwise(borders)]
     torch.testing.assert_close(torch.cat(pieces, dim=1), model(IDS), atol=1e-5, rtol=1e-5)
     with pytest.raises(ValueError, match="9 tokens are more than the context of 8"):
         model(IDS[:, :1], caches)
+
+
+def test_a_cache_needs_room_for_one_context_and_has_no_more() -> None:
+    """Its memory is that of a context from the first token on, and more is refused."""
+    cache = KeyValueCache(8)
+    K, V = drawn(3, 8, 4), drawn(3, 8, 5)
+    cache.extend(K[:, :1], V[:, :1])
+    keys, values = cache.extend(K[:, 1:], V[:, 1:])
+    assert torch.equal(keys, K)
+    assert torch.equal(values, V)
+    assert keys.untyped_storage().nbytes() == K.nbytes
+    assert values.untyped_storage().nbytes() == V.nbytes
+    with pytest.raises(ValueError, match="9 positions, but the cache has room for 8"):
+        cache.extend(K[:, :1], V[:, :1])
 
 
 def test_attention_without_positions_is_equivariant_to_permutation() -> None:

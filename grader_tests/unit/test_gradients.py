@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from cs336_basics.gpt import gelu
+from cs336_basics.gpt import LayerNorm, gelu
 from cs336_basics.gradients import UnitRMS
 from cs336_basics.layers import scaled_dot_product_attention, softmax
 from cs336_basics.loss import cross_entropy
-from cs336_basics.model import silu
+from cs336_basics.model import RMSNorm, silu
 
 Function = Callable[[Tensor], Tensor]
 TARGETS = torch.tensor([[0, 4, 2], [3, 3, 1]])
@@ -56,14 +56,21 @@ def test_nothing_changes_where_no_gradient_is_asked_for(function: Function) -> N
 
 @functions
 def test_only_softmax_has_a_second_derivative(function: Function) -> None:
-    """A second derivative is either right or refused."""
+    """A second derivative is either right or refused, whatever the result goes into."""
     x = drawn().requires_grad_()
     if function in {FUNCTIONS["softmax"], FUNCTIONS["softmax along the first axis"]}:
         assert torch.autograd.gradgradcheck(function, (x,))
         return
-    (gradient,) = torch.autograd.grad(function(x).square().sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()  # type: ignore[no-untyped-call]
+    for loss in (function(x).sum(), function(x).square().sum()):
+        with pytest.raises(RuntimeError, match="this gradient has no gradient"):
+            torch.autograd.grad(loss, x, create_graph=True)
+
+
+@pytest.mark.parametrize("function", [FUNCTIONS["softmax"], RMSNorm(5), LayerNorm(5)])
+def test_integers_are_refused(function: Function) -> None:
+    """What has the dtype of its argument cannot be told in integers."""
+    with pytest.raises(TypeError, match=r"torch\.int64 are given where floating-point"):
+        function(torch.ones(2, 5, dtype=torch.int64))
 
 
 @functions

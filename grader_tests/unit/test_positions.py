@@ -63,6 +63,14 @@ def test_a_rotated_score_depends_on_distance_alone(i: int, j: int, shift: int) -
     assert abs(rotary_score(i + shift, j + shift) - rotary_score(i, j)) < 1e-10
 
 
+def test_what_is_turned_may_lie_anywhere_in_memory() -> None:
+    """Views, also those that begin at an odd place, are turned as their copies are."""
+    numbers = torch.linspace(-1, 1, 4 * D_K + 1, dtype=torch.float64)
+    features_first = numbers[1:].view(D_K, 4).T
+    for x in (numbers[1:].view(4, D_K), features_first, numbers[:D_K].expand(4, -1)):
+        assert torch.equal(ROPE(x), ROPE(x.clone(memory_format=torch.contiguous_format)))
+
+
 def test_added_positions_leave_cross_terms() -> None:
     """Only the product of the positions themselves knows distances; query and key meet places."""
     terms = torch.tensor([added_terms(shift + 3, shift) for shift in range(1500)])

@@ -1,5 +1,6 @@
 """The reference's encoding, fast ways and slow ones: they give the same."""
 
+from collections.abc import Callable
 from itertools import chain, pairwise
 
 import pytest
@@ -13,7 +14,7 @@ from cs336_basics.pretokenization import ASCII_PRETOKEN, PRETOKEN, pretokenize
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import merge_pairs
 from tests.draws import Draws
-from tests.texts import foreign, messy, stories
+from tests.texts import foreign, messy, stories, story
 from tests.vocabularies import gpt2
 
 Merges = list[tuple[bytes, bytes]]
@@ -151,6 +152,17 @@ def test_a_vocabulary_without_a_byte_of_the_text_is_told() -> None:
     with pytest.raises(ValueError, match=r"no token b'x' and cannot encode ' x'"):
         made.encode("a a x")
     assert made.encode("a a a") == [0, 2, 2]
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("id_of", [lambda rank: rank - 10**6, lambda rank: 10**12 * rank])
+def test_ids_may_be_any_numbers(id_of: Callable[[int], int]) -> None:
+    """Negative ones and large ones, which no table could be as long as, encode as others do."""
+    vocabulary = gpt2(merge_count=500)
+    vocab = {id_of(rank): token for rank, token in vocabulary.tokens.items()}
+    text = story(Draws(0, "any ids"))
+    expected = [id_of(rank) for rank in vocabulary.encode(text)]
+    assert Tokenizer(vocab, vocabulary.merges).encode(text) == expected
 
 
 def test_a_long_word_takes_no_square() -> None:

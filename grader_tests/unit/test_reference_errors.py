@@ -184,6 +184,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
         {"weight": torch.zeros(2, 3)},
         [1, 2, 3],
         {"model": [1], "optimizer": {}, "iteration": 0},
+        {"model": {"weight": 1}, "optimizer": {}, "iteration": 0},
         {"model": {}, "optimizer": [1], "iteration": 0},
         {"model": {}, "optimizer": {}, "iteration": "0"},
     ],

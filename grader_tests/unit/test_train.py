@@ -179,7 +179,7 @@ def test_accumulation_changes_no_gradient(data: Path, tmp_path: Path) -> None:
 
 def test_matrices_alone_decay() -> None:
     """Gains and biases are in the group without weight decay."""
-    model = FAMILIES["gpt"].build(50)
+    model = FAMILIES["classic"].build(50)
     decaying, others = parameter_groups(model, 0.1)
     assert (decaying["weight_decay"], others["weight_decay"]) == (0.1, 0.0)
     names = {id(parameter): name for name, parameter in model.named_parameters()}

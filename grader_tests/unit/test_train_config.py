@@ -20,10 +20,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_says_how_to_repeat_it(data: Path, tmp_path: Path) -> None:
     """run.json, read with --config, gives the configuration that was written."""
-    config = configured(data, tmp_path, "gpt")
+    config = configured(data, tmp_path, "classic")
     config = replace(config, compile=False, resume=True, prompt="Once upon", wandb=None)
     Trainer(config, ALONE)
     assert parse(["--config", str(tmp_path / "run.json")]) == config
+
+
+@pytest.mark.parametrize(("family", "former"), [("modern", "transformer"), ("classic", "gpt")])
+def test_a_run_with_the_former_name_of_a_family_is_understood(
+    data: Path, tmp_path: Path, family: str, former: str
+) -> None:
+    """It can be repeated and resumed."""
+    config = configured(data, tmp_path, family)
+    train(replace(config, steps=2))
+    for path in (tmp_path / "run.json", tmp_path / "config.json"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(f'"{family}"', f'"{former}"'), encoding="utf-8")
+    assert parse(["--config", str(tmp_path / "run.json")]).model == config.model
+    assert Trainer(replace(config, resume=True), ALONE).step == 2
 
 
 def test_the_command_line_has_the_last_word(tmp_path: Path) -> None:
@@ -104,7 +118,7 @@ def test_another_model_is_not_resumed(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="go on from it with --resume"):
         Trainer(config, ALONE)
     for model, message in (
-        (FAMILIES["gpt"], "family is 'transformer' in the run and 'gpt' now"),
+        (FAMILIES["classic"], "family is 'modern' in the run and 'classic' now"),
         (replace(config.model, d_model=32), "d_model is 16 in the run and 32 now"),
     ):
         with pytest.raises(ValueError, match=message):

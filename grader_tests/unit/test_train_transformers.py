@@ -110,7 +110,7 @@ def reference_losses(model: Any, config: TrainConfig, vocab_size: int) -> list[f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "build"), [("transformer", llama), ("gpt", gpt2)])
+@pytest.mark.parametrize(("family", "build"), [("modern", llama), ("classic", gpt2)])
 @pytest.mark.filterwarnings("ignore:.*epoch parameter.*")
 def test_learning_is_that_of_transformers(
     transformers: Any,

@@ -15,12 +15,12 @@ from cs336_basics.training.runs import Record
 
 STEPS = 12
 FAMILIES = {
-    "transformer": ModelConfig(
-        family="transformer", context_length=16, d_model=16, num_layers=2, num_heads=2
+    "modern": ModelConfig(
+        family="modern", context_length=16, d_model=16, num_layers=2, num_heads=2
     ),
     # Dropout, so that there is more to be drawn than sequences.
-    "gpt": ModelConfig(
-        family="gpt", context_length=16, d_model=16, num_layers=2, num_heads=2, dropout=0.1
+    "classic": ModelConfig(
+        family="classic", context_length=16, d_model=16, num_layers=2, num_heads=2, dropout=0.1
     ),
 }
 ALONE = Processes(0, 1, torch.device("cpu"))
@@ -35,7 +35,7 @@ def prepared(folder: Path) -> Path:
     return folder
 
 
-def configured(data: Path, out: Path, family: str = "transformer") -> TrainConfig:
+def configured(data: Path, out: Path, family: str = "modern") -> TrainConfig:
     """A run of few steps, with everything in it that a run can have."""
     return TrainConfig(
         data=data,
