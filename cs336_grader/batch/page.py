@@ -16,12 +16,19 @@ FIRST = 5
 BIN_WIDTH, HEIGHT, GROUND = 60, 150, 128
 
 
-def render(seen: overview.Overview, left_out: Sequence[str]) -> str:
-    """The page."""
+def render(title: str, seen: overview.Overview, left_out: Sequence[str]) -> str:
+    """The page.
+
+    Args:
+        title: of the assignment.
+        seen: the class.
+        left_out: what was taken for no submission.
+    """
     return html_page.page(
         __package__,
         "class.html.jinja",
         STYLE,
+        title=title,
         seen=seen,
         left_out=left_out,
         gradebook=GRADEBOOK,

@@ -127,7 +127,7 @@ def replace_reports(
         new.replace(folder)
     save_settings(out, settings)
     shutil.rmtree(out / REGRADED)
-    return write_class(seen.done, left_out, out)
+    return write_class(seen.done, left_out, settings, out)
 
 
 def render(found: Sequence[Change], count: int, width: int, ascii_only: bool) -> Text:

@@ -10,6 +10,7 @@ from cs336_grader.pipeline import assignment_asked_for
 from cs336_grader.preforked import Entrance, Preforked
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
+from cs336_grader.rubric import RUBRIC, read_rubric
 
 from . import page, slots
 from .grading import request_for
@@ -91,7 +92,7 @@ def grade_class(
             left.append(submission)
     if left:
         run(left, settings, out, note)
-    return write_class(list(done.values()), found.left_out, out)
+    return write_class(list(done.values()), found.left_out, settings, out)
 
 
 def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
@@ -100,12 +101,15 @@ def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
     return record.settings == settings and record.digest == digest(submission.path)
 
 
-def write_class(done: Sequence[Graded], left_out: Sequence[str], out: Path) -> Overview:
+def write_class(
+    done: Sequence[Graded], left_out: Sequence[str], settings: Settings, out: Path
+) -> Overview:
     """Write the gradebook and the page of a class."""
     seen = overview(done)
     rows = [row(one) for one in seen.done]
     write(out / GRADEBOOK, gradebook.table(rows))
-    write(out / PAGE, page.render(seen, left_out))
+    title = read_rubric(Path(settings.assignment) / RUBRIC).title
+    write(out / PAGE, page.render(title, seen, left_out))
     return seen
 
 

@@ -16,10 +16,11 @@ from cs336_grader.batch.whole_class import row, write_class
 from cs336_grader.records import Staged
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.formats import FORMATS, Destination, publish
+from grader_tests.assignments import TINY
 from grader_tests.unit.sample_reports import CASES, DIVIDED, HOSTILE, report
 from grader_tests.unit.submissions import write
 
-SETTINGS = Settings("submissions", "assignment", "0" * 64, 7)
+SETTINGS = Settings("submissions", str(TINY), "0" * 64, 7)
 PADDED = {"test_moving_average": "Your output is what you get when the end is padded.\nMore."}
 
 
@@ -68,7 +69,7 @@ def test_a_class_without_a_grade() -> None:
     seen = overview([graded("a", "could_not_judge")])
     assert (seen.mean, seen.median, sum(seen.bins)) == (0.0, 0.0, 0)
     assert "0 of 1 submissions graded" in terminal.render(seen, (), 80, True, ()).plain
-    html5lib.HTMLParser(strict=True).parse(page.render(seen, ()))
+    html5lib.HTMLParser(strict=True).parse(page.render("Words", seen, ()))
 
 
 def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
@@ -76,10 +77,11 @@ def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
     evil = graded("a<b>", file="<script>alert(1)</script>", reason=HOSTILE, status=Status.SET_ASIDE)
     many = [mistaken(f"m{number}") for number in range(12)]
     seen = overview([evil, graded("d", "mixed"), graded("e", "not_judged"), *many])
-    text = page.render(seen, ["<i>roster</i>: no folder and no archive"])
+    text = page.render("<b>Words</b>", seen, ["<i>roster</i>: no folder and no archive"])
     html5lib.HTMLParser(strict=True).parse(text)
     assert "<script" not in text
     assert "<i>" not in text
+    assert "<b>" not in text
     assert "a%3Cb%3E/report.html" in text
     assert "and 2 more" in text
 
@@ -88,14 +90,21 @@ def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) 
     """Tracks differ from one submission to the next; a cell is empty where there is nothing."""
     one = graded("a")
     other = Graded(graded("=b").record, report(assignment=DIVIDED))
-    write_class([other, one], ("roster.csv: no folder",), tmp_path)
+    write_class([other, one], ("roster.csv: no folder",), SETTINGS, tmp_path)
     with (tmp_path / "gradebook.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [cells["submission"] for cells in rows] == ["'=b", "a"]
     assert rows[0]["file"] == "'=b.zip"
     assert rows[1]["track numbers"] == ""
     assert rows[0]["track numbers"] != ""
-    assert (tmp_path / "index.html").is_file()
+
+
+def test_the_page_says_which_assignment_it_is_of(tmp_path: Path) -> None:
+    """In the title of its tab and above all else."""
+    write_class([graded("a"), graded("b", "not_judged")], (), SETTINGS, tmp_path)
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<title>Small statistics: 1 of 2 graded</title>" in text
+    assert "<h1>Small statistics</h1>" in text
 
 
 def test_a_row_has_all_that_a_gradebook_of_one_has() -> None:

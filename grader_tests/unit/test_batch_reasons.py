@@ -71,7 +71,7 @@ def test_those_of_which_nothing_ran_are_listed_for_themselves() -> None:
     text = terminal.render(seen, (), 200, True, ()).plain
     assert "Nothing ran: please look\n  x ada: Nothing in it could be run" in text
     assert "with 1 of which nothing ran" in text
-    html = page.render(seen, ())
+    html = page.render("Words", seen, ())
     html5lib.HTMLParser(strict=True).parse(html)
     assert '<h2 id="empty">Nothing ran: please look</h2>' in html
     assert html.count('<span class="badge failed">nothing ran</span>') == 2
