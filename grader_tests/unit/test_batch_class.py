@@ -86,6 +86,25 @@ def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
     assert "and 2 more" in text
 
 
+def test_names_as_long_as_they_come_fit_a_telephone() -> None:
+    """Mistakes, reasons and who is alike are no tables; those that there are can be scrolled."""
+    alike = [graded(name * 80, tokens=CODE) for name in "ab"]
+    seen = overview([*alike, mistaken("c" * 80), graded("d" * 80, "not_judged")])
+    tree = html5lib.parse(page.render("Words", seen, ()), namespaceHTMLElements=False)
+    classes = {tables.get("class") for tables in tree.iter() if tables.find("table") is not None}
+    assert classes == {"wide", "pair"}
+    assert len(tree.findall(".//ul[@class='rows']/li")) == 3
+
+
+def test_what_was_handed_in_is_told_where_it_has_another_name() -> None:
+    """An archive's ending alone is none."""
+    for file, told in {"ada": "", "ada.tar.gz": "", "submission_7": "submission_7"}.items():
+        assert page.handed_in_as(graded("ada", file=file).record) == told
+    text = page.render("Words", overview([graded("ada"), graded("b", file="submission_7")]), ())
+    assert "submission_7</span>" in text
+    assert "ada.zip" not in text
+
+
 def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) -> None:
     """Tracks differ from one submission to the next; a cell is empty where there is nothing."""
     one = graded("a")
