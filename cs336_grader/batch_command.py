@@ -23,6 +23,7 @@ from .commands import (
     UnjudgedError,
     default_assignment,
     ended_in_words,
+    to_type,
     worker_python_option,
 )
 from .intake.candidates import ADAPTERS
@@ -175,7 +176,8 @@ def regrade(
             lambda width, ascii_only: again.render(changes, len(seen.done), width, ascii_only)
         )
         if not (write or (sys.stdin.isatty() and click.confirm("\nReplace the reports?"))):
-            click.echo(f"\nNothing was replaced. To do it: cs336 regrade {report_dir} --write")
+            replace_them = to_type("cs336", "regrade", report_dir, "--write")
+            click.echo(f"\nNothing was replaced. To replace the reports: {replace_them}")
         else:
             seen = again.replace_reports(seen, settings, found.left_out, report_dir)
             show(seen, found, report_dir)
@@ -222,10 +224,15 @@ def as_before(asked: "Settings", out: Path, *, any_seed: bool) -> "Settings":
     if any_seed:
         asked = replace(asked, seed=before.seed)
     if before != asked:
-        raise click.UsageError(
-            f"{out} holds a class that was graded with another {kept.different(before, asked)}."
-            f" Choose another --report-dir, or see what would change: cs336 regrade {out}"
-        )
+        told = [f"{out} holds a class that was graded differently:"]
+        told += [f"  {line}" for line in kept.differences(before, asked)]
+        told += ["To grade beside it, name another --report-dir."]
+        if before.digest != asked.digest:
+            again = to_type("cs336", "regrade", out)
+            told += [f"To see whose grade changes, with the settings of then: {again}"]
+        else:
+            told += ["To go on with it, leave the settings as they were."]
+        raise click.UsageError("\n".join(told))
     return before
 
 

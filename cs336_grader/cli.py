@@ -4,8 +4,6 @@ import contextlib
 import difflib
 import os
 import secrets
-import shlex
-import shutil
 import signal
 import sys
 import traceback
@@ -29,6 +27,7 @@ from .commands import (
     USAGE,
     UnjudgedError,
     default_assignment,
+    to_type,
     unknown_name,
     worker_python_option,
 )
@@ -336,18 +335,7 @@ def repeat_command(request: Request, *, named_assignment: Path | None) -> str:
         words += ["--worker-python", request.worker_python]
     words += [word for name in request.tracks for word in ("--track", name)]
     words += [word for name in request.only for word in ("--only", name)]
-    return shlex.join([*called_by(), *words])
-
-
-def called_by() -> tuple[str, ...]:
-    """What stands before a command of this environment: "uv run", where that began this one."""
-    if "UV_RUN_RECURSION_DEPTH" not in os.environ:
-        return ()
-    if shutil.which("uv"):
-        return "uv", "run"
-    # The Makefile's own copy is not on the path.
-    own = Path(os.environ["UV"])
-    return str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own), "run"
+    return to_type(*words)
 
 
 def look_closer_command(request: Request) -> str:
@@ -356,7 +344,7 @@ def look_closer_command(request: Request) -> str:
     if not lies_there or request.assignment.resolve() != Path.cwd():
         return ""
     options = [f"--adapters-from={request.submission}", f"--seed={request.seed}"]
-    return f"{shlex.join([*called_by(), 'pytest', *options])} CHECK"
+    return f"{to_type('pytest', *options)} CHECK"
 
 
 def destinations(

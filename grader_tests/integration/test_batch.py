@@ -140,7 +140,10 @@ def test_another_seed_is_another_class(place: Path) -> None:
     """The command says what differs, and touches nothing."""
     refused = batch(place, "--seed", "8")
     assert refused.returncode == 2
-    assert "graded with another seed" in refused.stderr
+    assert "class holds a class that was graded differently:" in refused.stderr
+    assert f"\n  seed: was {SEED}, now 8\n" in refused.stderr
+    assert "leave the settings as they were" in refused.stderr
+    assert "regrade" not in refused.stderr
 
 
 def test_a_fix_shows_who_changes_before_anything_is_replaced(place: Path) -> None:
@@ -149,13 +152,16 @@ def test_a_fix_shows_who_changes_before_anything_is_replaced(place: Path) -> Non
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("snapshot.assert_match(", "str("), encoding="utf-8")
     old = (place / "class" / "gradebook.csv").read_bytes()
-    assert "graded with another grader or assignment" in batch(place).stderr
+    refused = batch(place).stderr
+    assert "\n  the grader or the assignment has changed since\n" in refused
+    assert "cs336 regrade class\n" in refused
     shown = run(place, "regrade", "class", "--jobs", "1")
     assert shown.returncode == 3, shown.stderr
     assert "1 of 5 grades change" in shown.stdout
     assert "grace: 6 / 9 -> 8.7 / 9" in shown.stdout.replace("→", "->")
     assert "test_count_words: failed" in shown.stdout
-    assert "Nothing was replaced" in shown.stdout
+    assert "Nothing was replaced. To replace the reports: " in shown.stdout
+    assert shown.stdout.endswith("cs336 regrade class --write\n")
     assert (place / "class" / "gradebook.csv").read_bytes() == old
     graded = (place / "class" / ".regraded" / "grace" / "record.json").stat().st_mtime_ns
     replaced = run(place, "regrade", "class", "--jobs", "1", "--write")

@@ -11,7 +11,7 @@ import pytest
 from cs336_grader.batch import likeness, page, regrade, terminal
 from cs336_grader.batch.overview import overview
 from cs336_grader.batch.records import Graded, Record, Status, save
-from cs336_grader.batch.settings import Settings, different, digest_of
+from cs336_grader.batch.settings import Settings, differences, digest_of
 from cs336_grader.batch.whole_class import row, write_class
 from cs336_grader.records import Staged
 from cs336_grader.reports import gradebook
@@ -167,9 +167,14 @@ def test_no_code_is_too_strange_to_be_compared(tmp_path: Path) -> None:
 
 def test_settings_that_differ_are_named() -> None:
     """So that whoever starts a batch again knows what is not as it was."""
-    assert (
-        different(SETTINGS, replace(SETTINGS, seed=8, digest="1")) == "grader or assignment, seed"
-    )
+    now = replace(SETTINGS, seed=8, digest="1", only=("rope", "adamw"), isolation="strict")
+    assert differences(SETTINGS, SETTINGS) == []
+    assert differences(SETTINGS, now) == [
+        "the grader or the assignment has changed since",
+        "seed: was 7, now 8",
+        "only: was not named, now rope, adamw",
+        "isolation: was auto, now strict",
+    ]
 
 
 def test_what_grades_has_a_digest(tmp_path: Path) -> None:

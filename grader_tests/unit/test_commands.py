@@ -1,14 +1,17 @@
 """What commands decide before and after grading: the assignment, the exit code, what to type."""
 
+import shlex
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from cs336_grader import cli, commands
+from cs336_grader import batch_command, cli, commands
+from cs336_grader.batch.settings import Settings, save_settings
 from cs336_grader.judging.choice import UnknownNameError
 from cs336_grader.records import Isolation, Report, SubmissionRecord
 from cs336_grader.request import Request
@@ -84,6 +87,31 @@ def test_commands_to_type_begin_as_this_one_did(
     assert repeat == f"{called} run cs336 grade . --seed 7"
     look_closer = f"{called} run pytest --adapters-from=. --seed=7 CHECK"
     assert cli.look_closer_command(request) == look_closer
+
+
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"digest": "1"}, "To see whose grade changes, with the settings of then: {}"),
+        ({"digest": "1", "isolation": "none"}, "with the settings of then: {}"),
+        ({"isolation": "none"}, "To go on with it, leave the settings as they were."),
+    ],
+)
+def test_other_settings_are_told_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], advice: str
+) -> None:
+    """A regrade only where what grades has changed: it does not take other settings."""
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    monkeypatch.setattr(shutil, "which", lambda _: "/bin/uv")
+    before = Settings("submissions", "assignment", "0", 7)
+    save_settings(tmp_path / "my class", before)
+    asked = replace(before, seed=8)
+    assert batch_command.as_before(asked, tmp_path / "my class", any_seed=True) == before
+    with pytest.raises(click.UsageError) as refused:
+        batch_command.as_before(replace(before, **change), tmp_path / "my class", any_seed=False)
+    *_, last = refused.value.message.splitlines()
+    regrade = f"uv run cs336 regrade {shlex.quote(str(tmp_path / 'my class'))}"
+    assert last.endswith(advice.format(regrade))
 
 
 @pytest.mark.parametrize(
