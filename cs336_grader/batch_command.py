@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from .batch.overview import Overview
     from .batch.settings import Settings
     from .batch.submissions import Found
-    from .batch.whole_class import Finished, Runner
+    from .batch.watching import Watch
+    from .batch.whole_class import Runner
 
 EPILOG = f"""\b
 Exit codes:
@@ -138,9 +139,8 @@ def batch(
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
         say_what_begins(found, settings, cluster or f"{jobs} at a time")
-        with watched(found) as finished:
-            runner = runner_for(jobs, cluster)
-            seen = grade_class(found, settings, report_dir, runner, finished)
+        with watched(found) as watch:
+            seen = grade_class(found, settings, report_dir, runner_for(jobs, cluster), watch)
     show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
 
@@ -170,8 +170,8 @@ def regrade(
         found = find(Path(before.submissions), but=report_dir)
         runner = runner_for(jobs, cluster)
         say_what_begins(found, settings, cluster or f"{jobs} at a time")
-        with watched(found) as finished:
-            seen, changes = again.grade_again(found, settings, report_dir, runner, finished)
+        with watched(found) as watch:
+            seen, changes = again.grade_again(found, settings, report_dir, runner, watch)
         printing.show_text(
             lambda width, ascii_only: again.render(changes, len(seen.done), width, ascii_only)
         )
@@ -264,13 +264,11 @@ def checked(asked: "Settings") -> "Settings":
     return with_digest(asked, assignment)
 
 
-@contextlib.contextmanager
-def watched(found: "Found") -> Iterator["Finished"]:
-    """Show how far the class has come."""
+def watched(found: "Found") -> "Watch":
+    """What shows how far the class has come."""
     from .batch.watching import Watch  # noqa: PLC0415
 
-    with Watch(Console(stderr=True), len(found.submissions)) as watch:
-        yield watch.finished
+    return Watch(Console(stderr=True), len(found.submissions))
 
 
 def show(seen: "Overview", found: "Found", out: Path) -> None:

@@ -19,7 +19,8 @@ from .overview import Overview, first_line
 from .records import RECORD, Graded, Status, saved
 from .settings import Settings, save_settings, saved_settings
 from .submissions import Found
-from .whole_class import Finished, Runner, grade_class, write_class
+from .watching import Watch
+from .whole_class import Runner, grade_class, write_class
 
 REGRADED = ".regraded"
 # Of what is said of one submission, this many reasons are shown.
@@ -46,7 +47,7 @@ class Change:
 
 
 def grade_again(
-    found: Found, settings: Settings, out: Path, run: Runner, finished: Finished
+    found: Found, settings: Settings, out: Path, run: Runner, watch: Watch
 ) -> tuple[Overview, list[Change]]:
     """Grade a class beside its reports; what would change.
 
@@ -56,7 +57,7 @@ def grade_again(
     beside = out / REGRADED
     if saved_settings(beside) != settings:
         shutil.rmtree(beside, ignore_errors=True)
-    seen = grade_class(found, settings, beside, run, finished)
+    seen = grade_class(found, settings, beside, run, watch)
     return seen, list(changes(out, seen.done))
 
 

@@ -24,6 +24,7 @@ from .records import (
 )
 from .settings import Settings, save_settings
 from .submissions import Found, Submission, digest
+from .watching import Watch
 
 Finished = Callable[[Graded], None]
 # Grades what is left of a class: the submissions, their settings, the folder, who is told.
@@ -60,9 +61,7 @@ def entrance(settings: Settings, out: Path) -> Iterator[Entrance | None]:
         yield way
 
 
-def grade_class(
-    found: Found, settings: Settings, out: Path, run: Runner, finished: Finished
-) -> Overview:
+def grade_class(found: Found, settings: Settings, out: Path, run: Runner, watch: Watch) -> Overview:
     """Grade what is not graded yet, then write the gradebook and the page.
 
     Args:
@@ -70,7 +69,7 @@ def grade_class(
         settings: what they are graded with.
         out: where the reports go.
         run: grades.
-        finished: told of each submission that is done, also of those that were before.
+        watch: is told how many are done already, and of each other that is.
 
     Raises:
         OSError: what was found cannot be written.
@@ -80,16 +79,17 @@ def grade_class(
 
     def note(one: Graded) -> None:
         done[one.record.name] = one
-        finished(one)
+        watch.finished(one)
 
     left = []
     for submission in found.submissions:
         known = saved(out / submission.name)
         if known is not None and is_done(known, submission, settings):
-            note(known)
+            done[submission.name] = known
         else:
             (out / submission.name / RECORD).unlink(missing_ok=True)
             left.append(submission)
+    watch.begin(len(done))
     if left:
         run(left, settings, out, note)
     return write_class(list(done.values()), found.left_out, settings, out)

@@ -81,6 +81,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ended = batch(place)
     assert ended.returncode == 3, ended.stderr
     assert "linus: linus is no readable zip archive" in ended.stdout
+    _, told, *lines = ended.stderr.splitlines()
+    assert told == f"{len(before)} of 5 are done already."
+    assert [line.partition(" ")[0] for line in lines] == [
+        f"[{number}/5]" for number in range(len(before) + 1, 6)
+    ]
     assert records(place).items() >= before.items()
     return place
 
@@ -131,7 +136,8 @@ def test_what_is_done_is_not_done_again(place: Path) -> None:
     again = batch(place)
     assert again.returncode == 3
     assert again.stderr.startswith("Grading 5 submissions of ")
-    assert f"with seed {SEED}, 1 at a time." in again.stderr
+    assert f"with seed {SEED}, 1 at a time.\n5 of 5 are done already.\n" in again.stderr
+    assert again.stderr.count("\n") == 2
     assert records(place) == before
     assert (place / "class" / "gradebook.csv").read_bytes() == gradebook
 
