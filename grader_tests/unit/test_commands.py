@@ -17,6 +17,8 @@ from cs336_grader.records import Isolation, Report, SubmissionRecord
 from cs336_grader.request import Request
 from grader_tests.unit.submissions import write
 
+BEFORE = Settings("submissions", "assignment", "0", 7)
+
 
 def test_the_nearest_assignment_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From a folder within an assignment, that assignment is meant."""
@@ -90,27 +92,26 @@ def test_commands_to_type_begin_as_this_one_did(
 
 
 @pytest.mark.parametrize(
-    ("change", "advice"),
+    ("asked", "advice"),
     [
-        ({"digest": "1"}, "To see whose grade changes, with the settings of then: {}"),
-        ({"digest": "1", "isolation": "none"}, "with the settings of then: {}"),
-        ({"isolation": "none"}, "To go on with it, leave the settings as they were."),
+        (replace(BEFORE, digest="1"), "To see whose grade changes, with the settings of then: {}"),
+        (replace(BEFORE, digest="1", isolation="none"), "with the settings of then: {}"),
+        (replace(BEFORE, isolation="none"), "To go on with it, leave the settings as they were."),
     ],
 )
 def test_other_settings_are_told_with_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], advice: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Settings, advice: str
 ) -> None:
     """A regrade only where what grades has changed: it does not take other settings."""
     monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
     monkeypatch.setattr(shutil, "which", lambda _: "/bin/uv")
-    before = Settings("submissions", "assignment", "0", 7)
-    save_settings(tmp_path / "my class", before)
-    asked = replace(before, seed=8)
-    assert batch_command.as_before(asked, tmp_path / "my class", any_seed=True) == before
+    out = tmp_path / "my class"
+    save_settings(out, BEFORE)
+    assert batch_command.as_before(replace(BEFORE, seed=8), out, any_seed=True) == BEFORE
     with pytest.raises(click.UsageError) as refused:
-        batch_command.as_before(replace(before, **change), tmp_path / "my class", any_seed=False)
+        batch_command.as_before(asked, out, any_seed=False)
     *_, last = refused.value.message.splitlines()
-    regrade = f"uv run cs336 regrade {shlex.quote(str(tmp_path / 'my class'))}"
+    regrade = f"uv run cs336 regrade {shlex.quote(str(out))}"
     assert last.endswith(advice.format(regrade))
 
 
