@@ -26,11 +26,11 @@ from .commands import (
     to_type,
     worker_python_option,
 )
-from .intake.candidates import ADAPTERS
+from .intake import own_adapters
 from .judging.choice import attempted_problems, named_problems
 from .records import CouldNotJudgeError
 from .reports import printing
-from .rubric import RubricError, load_assignment
+from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
     from .batch.overview import Overview
@@ -134,7 +134,7 @@ def batch(
             worker_python=worker_python,
         )
         settings = as_before(checked(asked), report_dir, any_seed=seed is None)
-        refuse_a_submission(folder)
+        refuse_a_submission(folder, load_assignment(Path(settings.assignment)))
         found = find(folder, but=report_dir)
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
@@ -184,18 +184,18 @@ def regrade(
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
 
 
-def refuse_a_submission(folder: Path) -> None:
+def refuse_a_submission(folder: Path, assignment: Assignment) -> None:
     """Take no submission for a class of its folders.
 
     Raises:
         UsageError: the folder is one, by the place of its adapters.
     """
-    for place in (Path(ADAPTERS), Path("tests", ADAPTERS)):
-        if (folder / place).is_file():
-            raise click.UsageError(
-                f"{folder} is one submission: it has {place.as_posix()}. Name the folder that "
-                f"holds all: {folder.parent}. To grade this one alone: cs336 grade {folder}"
-            )
+    found = own_adapters(folder, assignment.adapter_names, assignment.rubric.package)
+    if found is not None:
+        raise click.UsageError(
+            f"{folder} is one submission: its adapters are {found}. Name the folder that holds "
+            f"all: {folder.parent}. To grade this one alone: {to_type('cs336', 'grade', folder)}"
+        )
 
 
 def say_what_begins(found: "Found", settings: "Settings", how: str) -> None:

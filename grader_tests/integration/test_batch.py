@@ -126,7 +126,7 @@ def test_one_submission_is_no_class(place: Path) -> None:
     """The command says what to name, and grades nothing."""
     refused = run(place, "batch", "submissions/ada", *COMMON, "--report-dir", "other")
     assert refused.returncode == 2
-    assert "is one submission: it has tests/adapters.py" in refused.stderr
+    assert "is one submission: its adapters are tests/adapters.py" in refused.stderr
     assert not (place / "other").exists()
 
 
