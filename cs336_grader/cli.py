@@ -32,7 +32,6 @@ from .commands import (
     worker_python_option,
 )
 from .judging.choice import UnknownNameError
-from .ledger import ran_nothing
 from .records import CouldNotJudgeError, Outcome, Report, Verdict, WrongRequestError
 from .records import Progress as Begun
 from .reports import measurement, printing, summary
@@ -305,7 +304,7 @@ def tell(report: Report, request: Request, repeat: str, *, quiet: bool) -> None:
         printing.discard_output()
         saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
-    if ran_nothing(report):
+    if summary.ran_nothing(report):
         path = request.submission
         warning = f"nothing in {path} could be run, so it has 0 points. Is that the submission?"
         click.echo(f"Warning: {warning}", err=True)

@@ -98,6 +98,8 @@ def test_everybody_has_a_row_and_a_page(place: Path) -> None:
     assert {row["seed"] for row in found.values()} == {SEED}
     assert found["linus"]["status"] == "not judged"
     assert "no readable zip archive" in found["linus"]["reason"]
+    assert found["kurt"]["reason"].startswith("Nothing in it could be run")
+    assert found["alan"]["reason"] == ""
     for name in found:
         assert (place / "class" / name / "report.html").is_file()
     page = (place / "class" / "index.html").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """Why a submission has no grade, or none that says anything of it, in a sentence."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import html5lib
@@ -13,16 +14,23 @@ from cs336_grader.batch.regrade import problems_told
 from cs336_grader.batch.settings import Settings
 from cs336_grader.batch.watching import result
 from cs336_grader.batch.whole_class import row
-from cs336_grader.records import Verdict
+from cs336_grader.records import Report, Verdict
 from grader_tests.unit.sample_reports import CASES, EVERY_CHECK, report
 
 LACKS = "It needs the package lightning, which the grading environment does not have."
 RAISED = "Importing your adapters raised ValueError: x (at tests/adapters.py:1)"
 
 
+def unrun(message: str, names: Sequence[str] = EVERY_CHECK) -> Report:
+    """A report in which these checks had nothing to run."""
+    found = report(dict.fromkeys(names, message))
+    checks = [replace(one, nothing_ran=one.verdict is Verdict.FAILED) for one in found.checks]
+    return replace(found, checks=tuple(checks))
+
+
 def graded(name: str, message: str = "") -> Graded:
-    """A submission of which every check says the same, or that passed them all."""
-    found = report(dict.fromkeys(EVERY_CHECK, message)) if message else report()
+    """A submission of which nothing could be run, as a message says, or that passed all."""
+    found = unrun(message) if message else report()
     settings = Settings("submissions", "assignment", "0" * 64, 7)
     return Graded(Record(name, name, name, settings, Status.GRADED, why_nothing_ran(found)), found)
 
@@ -56,9 +64,8 @@ def test_a_zero_because_nothing_ran_says_so(message: str, told: str) -> None:
 def test_a_zero_of_what_ran_has_no_reason() -> None:
     """Nor has one of which a part was imported, or that was not judged."""
     assert why_nothing_ran(CASES["unfinished"]) == ""
-    assert why_nothing_ran(report(dict.fromkeys(EVERY_CHECK, "Yours is 3."))) == ""
-    some = report(dict.fromkeys(EVERY_CHECK[1:], RAISED))
-    assert why_nothing_ran(some) == ""
+    assert why_nothing_ran(report(dict.fromkeys(EVERY_CHECK, RAISED))) == ""
+    assert why_nothing_ran(unrun(RAISED, EVERY_CHECK[1:])) == ""
     unjudged = report(dict.fromkeys(EVERY_CHECK, RAISED), Verdict.NOT_JUDGED)
     assert why_nothing_ran(unjudged) == ""
 
