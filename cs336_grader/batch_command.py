@@ -179,7 +179,7 @@ def regrade(
             replace_them = to_type("cs336", "regrade", report_dir, "--write")
             click.echo(f"\nNothing was replaced. To replace the reports: {replace_them}")
         else:
-            seen = again.replace_reports(seen, settings, found.left_out, report_dir)
+            seen = again.replace_reports(seen, settings, found, report_dir)
             show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
 

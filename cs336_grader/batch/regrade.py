@@ -112,9 +112,7 @@ def told(before: CheckResult | None, now: CheckResult) -> str:
     return f"{now.id}: {was} → {now.verdict.value}{facts}"
 
 
-def replace_reports(
-    seen: Overview, settings: Settings, left_out: Sequence[str], out: Path
-) -> Overview:
+def replace_reports(seen: Overview, settings: Settings, found: Found, out: Path) -> Overview:
     """Put the new reports in the place of the old ones.
 
     Raises:
@@ -128,7 +126,7 @@ def replace_reports(
         new.replace(folder)
     save_settings(out, settings)
     shutil.rmtree(out / REGRADED)
-    return write_class(seen.done, left_out, settings, out)
+    return write_class(seen.done, found, settings, out)
 
 
 def render(found: Sequence[Change], count: int, width: int, ascii_only: bool) -> Text:

@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,7 +92,7 @@ def grade_class(found: Found, settings: Settings, out: Path, run: Runner, watch:
     watch.begin(len(done))
     if left:
         run(left, settings, out, note)
-    return write_class(list(done.values()), found.left_out, settings, out)
+    return write_class(list(done.values()), found, settings, out)
 
 
 def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
@@ -101,20 +101,37 @@ def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
     return record.settings == settings and record.digest == digest(submission.path)
 
 
-def write_class(
-    done: Sequence[Graded], left_out: Sequence[str], settings: Settings, out: Path
-) -> Overview:
+def write_class(done: Sequence[Graded], found: Found, settings: Settings, out: Path) -> Overview:
     """Write the gradebook and the page of a class."""
     seen = overview(done)
-    rows = [row(one) for one in seen.done]
+    people = contacts(found)
+    rows = [row(one, people.get(one.record.name, {})) for one in seen.done]
     write(out / GRADEBOOK, gradebook.table(rows))
     title = read_rubric(Path(settings.assignment) / RUBRIC).title
-    write(out / PAGE, page.render(title, seen, left_out))
+    write(out / PAGE, page.render(title, seen, found.left_out))
     return seen
 
 
-def row(one: Graded) -> dict[str, object]:
-    """A submission's row in the gradebook."""
+def contacts(found: Found) -> dict[str, dict[str, object]]:
+    """By which a platform knows who handed in each submission; none if it tells so of nobody.
+
+    They are in the gradebook alone: neither report nor record has them.
+    """
+    if not any(one.sid or one.email for one in found.submissions):
+        return {}
+    return {
+        one.name: {"sid": gradebook.cell(one.sid), "email": gradebook.cell(one.email)}
+        for one in found.submissions
+    }
+
+
+def row(one: Graded, people: Mapping[str, object]) -> dict[str, object]:
+    """A submission's row in the gradebook.
+
+    Args:
+        one: the submission.
+        people: the cells that tell who handed it in.
+    """
     record = one.record
     first: dict[str, object] = {
         "submission": gradebook.cell(record.name),
@@ -126,4 +143,4 @@ def row(one: Graded) -> dict[str, object]:
     }
     rest = gradebook.row(one.report)
     del rest["submission"]
-    return {**first, **rest, **said}
+    return {**first, **people, **rest, **said}

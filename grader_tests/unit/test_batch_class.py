@@ -12,6 +12,7 @@ from cs336_grader.batch import likeness, page, regrade, terminal
 from cs336_grader.batch.overview import overview
 from cs336_grader.batch.records import Graded, Record, Status, save
 from cs336_grader.batch.settings import Settings, differences, digest_of
+from cs336_grader.batch.submissions import Found, Submission
 from cs336_grader.batch.whole_class import row, write_class
 from cs336_grader.records import Staged
 from cs336_grader.reports import gradebook
@@ -109,7 +110,7 @@ def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) 
     """Tracks differ from one submission to the next; a cell is empty where there is nothing."""
     one = graded("a")
     other = Graded(graded("=b").record, report(assignment=DIVIDED))
-    write_class([other, one], ("roster.csv: no folder",), SETTINGS, tmp_path)
+    write_class([other, one], Found((), ("roster.csv: no folder",)), SETTINGS, tmp_path)
     with (tmp_path / "gradebook.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [cells["submission"] for cells in rows] == ["'=b", "a"]
@@ -120,16 +121,29 @@ def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) 
 
 def test_the_page_says_which_assignment_it_is_of(tmp_path: Path) -> None:
     """In the title of its tab and above all else."""
-    write_class([graded("a"), graded("b", "not_judged")], (), SETTINGS, tmp_path)
+    write_class([graded("a"), graded("b", "not_judged")], Found((), ()), SETTINGS, tmp_path)
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "<title>Small statistics: 1 of 2 graded</title>" in text
     assert "<h1>Small statistics</h1>" in text
 
 
+def test_the_gradebook_alone_tells_by_what_a_platform_knows_students(tmp_path: Path) -> None:
+    """In columns of their own, if it tells so of anybody."""
+    known = Submission("b", tmp_path, sid="=17", email="b@example.org")
+    done = [kept(tmp_path, graded("a")), kept(tmp_path, graded("b"))]
+    write_class(done, Found((Submission("a", tmp_path), known), ()), SETTINGS, tmp_path)
+    first, *lines = (tmp_path / "gradebook.csv").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("submission,file,sid,email,status,")
+    assert lines[0].startswith("a,a.zip,,,")
+    assert lines[1].startswith("b,b.zip,'=17,b@example.org,")
+    others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"]
+    assert not any("example.org" in path.read_text(encoding="utf-8") for path in others)
+
+
 def test_a_row_has_all_that_a_gradebook_of_one_has() -> None:
     """Under the same names."""
     alone = next(csv.DictReader(io.StringIO(gradebook.render(CASES["mixed"]))))
-    cells = row(graded("a", "mixed"))
+    cells = row(graded("a", "mixed"), {})
     assert {name: str(cells[name]) for name in alone if name != "submission"} == {
         name: value for name, value in alone.items() if name != "submission"
     }

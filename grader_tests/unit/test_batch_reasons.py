@@ -56,8 +56,8 @@ def test_a_zero_because_nothing_ran_says_so(message: str, told: str) -> None:
     """It stays a grade, and asks whether that is the submission."""
     one = graded("ada", message)
     assert one.record.reason == NOTHING_RAN + told
-    assert row(one)["status"] == "graded"
-    assert row(one)["reason"] == NOTHING_RAN + told
+    assert row(one, {})["status"] == "graded"
+    assert row(one, {})["reason"] == NOTHING_RAN + told
     assert result(one) == "0.0 %, but nothing of it ran"
 
 
