@@ -60,7 +60,20 @@ def version() -> str:
         return "0 (not installed)"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Program(click.Group):
+    """All commands; each exits alike where it is interrupted, whatever it is doing."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):
+            # Click's own exit code would say that the submission is below the bar.
+            click.echo("\nInterrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version(), prog_name="cs336")
 def main() -> None:
     """Grade submissions of a programming assignment."""

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grader_tests.assignments import TINY
@@ -142,6 +143,40 @@ def test_what_is_done_is_not_done_again(place: Path) -> None:
     assert again.stderr.count("\n") == 2
     assert records(place) == before
     assert (place / "class" / "gradebook.csv").read_bytes() == gradebook
+
+
+@pytest.mark.parametrize("started", ["spawn_main", "preforked import"])
+def test_an_interruption_is_for_one_process(tmp_path: Path, started: str) -> None:
+    """Ctrl-C reaches all of them, also those that have only begun: no other says a word of it."""
+    write_class(tmp_path / "submissions", {"ada": RIGHT}, {})
+    command = ["batch", "submissions", "--assignment", str(TINY), "--jobs", "1"]
+    running = subprocess.Popen(
+        [*PROGRAM, *command],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    end = time.monotonic() + 100
+    while not runs(running.pid, started) and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.1)  # until Python has begun in it
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=100)
+    assert running.returncode == 130
+    _, *lines = said.splitlines()
+    assert lines == ["", "Interrupted. The same command goes on from there."]
+
+
+def runs(pid: int, words: str) -> bool:
+    """Whether a process has started another whose command has these words in it."""
+    try:
+        children = psutil.Process(pid).children(recursive=True)
+        return any(words in " ".join(child.cmdline()) for child in children)
+    except psutil.Error:
+        return False
 
 
 def test_another_seed_is_another_class(place: Path) -> None:
