@@ -23,19 +23,21 @@ from .commands import (
     UnjudgedError,
     default_assignment,
     ended_in_words,
+    to_type,
     worker_python_option,
 )
-from .intake.candidates import ADAPTERS
+from .intake import own_adapters
 from .judging.choice import attempted_problems, named_problems
 from .records import CouldNotJudgeError
 from .reports import printing
-from .rubric import RubricError, load_assignment
+from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
     from .batch.overview import Overview
     from .batch.settings import Settings
     from .batch.submissions import Found
-    from .batch.whole_class import Finished, Runner
+    from .batch.watching import Watch
+    from .batch.whole_class import Runner
 
 EPILOG = f"""\b
 Exit codes:
@@ -132,14 +134,13 @@ def batch(
             worker_python=worker_python,
         )
         settings = as_before(checked(asked), report_dir, any_seed=seed is None)
-        refuse_a_submission(folder)
+        refuse_a_submission(folder, load_assignment(Path(settings.assignment)))
         found = find(folder, but=report_dir)
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
         say_what_begins(found, settings, cluster or f"{jobs} at a time")
-        with watched(found) as finished:
-            runner = runner_for(jobs, cluster)
-            seen = grade_class(found, settings, report_dir, runner, finished)
+        with watched(found) as watch:
+            seen = grade_class(found, settings, report_dir, runner_for(jobs, cluster), watch)
     show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
 
@@ -169,31 +170,32 @@ def regrade(
         found = find(Path(before.submissions), but=report_dir)
         runner = runner_for(jobs, cluster)
         say_what_begins(found, settings, cluster or f"{jobs} at a time")
-        with watched(found) as finished:
-            seen, changes = again.grade_again(found, settings, report_dir, runner, finished)
+        with watched(found) as watch:
+            seen, changes = again.grade_again(found, settings, report_dir, runner, watch)
         printing.show_text(
             lambda width, ascii_only: again.render(changes, len(seen.done), width, ascii_only)
         )
         if not (write or (sys.stdin.isatty() and click.confirm("\nReplace the reports?"))):
-            click.echo(f"\nNothing was replaced. To do it: cs336 regrade {report_dir} --write")
+            replace_them = to_type("cs336", "regrade", report_dir, "--write")
+            click.echo(f"\nNothing was replaced. To replace the reports: {replace_them}")
         else:
-            seen = again.replace_reports(seen, settings, found.left_out, report_dir)
+            seen = again.replace_reports(seen, settings, found, report_dir)
             show(seen, found, report_dir)
     context.exit(COULD_NOT_JUDGE if seen.unjudged else GRADED)
 
 
-def refuse_a_submission(folder: Path) -> None:
+def refuse_a_submission(folder: Path, assignment: Assignment) -> None:
     """Take no submission for a class of its folders.
 
     Raises:
         UsageError: the folder is one, by the place of its adapters.
     """
-    for place in (Path(ADAPTERS), Path("tests", ADAPTERS)):
-        if (folder / place).is_file():
-            raise click.UsageError(
-                f"{folder} is one submission: it has {place.as_posix()}. Name the folder that "
-                f"holds all: {folder.parent}. To grade this one alone: cs336 grade {folder}"
-            )
+    found = own_adapters(folder, assignment.adapter_names, assignment.rubric.package)
+    if found is not None:
+        raise click.UsageError(
+            f"{folder} is one submission: its adapters are {found}. Name the folder that holds "
+            f"all: {folder.parent}. To grade this one alone: {to_type('cs336', 'grade', folder)}"
+        )
 
 
 def say_what_begins(found: "Found", settings: "Settings", how: str) -> None:
@@ -222,10 +224,15 @@ def as_before(asked: "Settings", out: Path, *, any_seed: bool) -> "Settings":
     if any_seed:
         asked = replace(asked, seed=before.seed)
     if before != asked:
-        raise click.UsageError(
-            f"{out} holds a class that was graded with another {kept.different(before, asked)}."
-            f" Choose another --report-dir, or see what would change: cs336 regrade {out}"
-        )
+        told = [f"{out} holds a class that was graded differently:"]
+        told += [f"  {line}" for line in kept.differences(before, asked)]
+        told += ["To grade beside it, name another --report-dir."]
+        if before.digest != asked.digest:
+            again = to_type("cs336", "regrade", out)
+            told += [f"To see whose grade changes, with the settings of then: {again}"]
+        else:
+            told += ["To go on with it, leave the settings as they were."]
+        raise click.UsageError("\n".join(told))
     return before
 
 
@@ -257,13 +264,11 @@ def checked(asked: "Settings") -> "Settings":
     return with_digest(asked, assignment)
 
 
-@contextlib.contextmanager
-def watched(found: "Found") -> Iterator["Finished"]:
-    """Show how far the class has come."""
+def watched(found: "Found") -> "Watch":
+    """What shows how far the class has come."""
     from .batch.watching import Watch  # noqa: PLC0415
 
-    with Watch(Console(stderr=True), len(found.submissions)) as watch:
-        yield watch.finished
+    return Watch(Console(stderr=True), len(found.submissions))
 
 
 def show(seen: "Overview", found: "Found", out: Path) -> None:

@@ -4,8 +4,6 @@ import contextlib
 import difflib
 import os
 import secrets
-import shlex
-import shutil
 import signal
 import sys
 import traceback
@@ -29,11 +27,11 @@ from .commands import (
     USAGE,
     UnjudgedError,
     default_assignment,
+    to_type,
     unknown_name,
     worker_python_option,
 )
 from .judging.choice import UnknownNameError
-from .ledger import ran_nothing
 from .records import CouldNotJudgeError, Outcome, Report, Verdict, WrongRequestError
 from .records import Progress as Begun
 from .reports import measurement, printing, summary
@@ -62,7 +60,20 @@ def version() -> str:
         return "0 (not installed)"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Program(click.Group):
+    """All commands; each exits alike where it is interrupted, whatever it is doing."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):
+            # Click's own exit code would say that the submission is below the bar.
+            click.echo("\nInterrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version(), prog_name="cs336")
 def main() -> None:
     """Grade submissions of a programming assignment."""
@@ -306,7 +317,7 @@ def tell(report: Report, request: Request, repeat: str, *, quiet: bool) -> None:
         printing.discard_output()
         saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
-    if ran_nothing(report):
+    if summary.ran_nothing(report):
         path = request.submission
         warning = f"nothing in {path} could be run, so it has 0 points. Is that the submission?"
         click.echo(f"Warning: {warning}", err=True)
@@ -336,18 +347,7 @@ def repeat_command(request: Request, *, named_assignment: Path | None) -> str:
         words += ["--worker-python", request.worker_python]
     words += [word for name in request.tracks for word in ("--track", name)]
     words += [word for name in request.only for word in ("--only", name)]
-    return shlex.join([*called_by(), *words])
-
-
-def called_by() -> tuple[str, ...]:
-    """What stands before a command of this environment: "uv run", where that began this one."""
-    if "UV_RUN_RECURSION_DEPTH" not in os.environ:
-        return ()
-    if shutil.which("uv"):
-        return "uv", "run"
-    # The Makefile's own copy is not on the path.
-    own = Path(os.environ["UV"])
-    return str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own), "run"
+    return to_type(*words)
 
 
 def look_closer_command(request: Request) -> str:
@@ -356,7 +356,7 @@ def look_closer_command(request: Request) -> str:
     if not lies_there or request.assignment.resolve() != Path.cwd():
         return ""
     options = [f"--adapters-from={request.submission}", f"--seed={request.seed}"]
-    return f"{shlex.join([*called_by(), 'pytest', *options])} CHECK"
+    return f"{to_type('pytest', *options)} CHECK"
 
 
 def destinations(

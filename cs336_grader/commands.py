@@ -1,7 +1,10 @@
-"""What the commands share: how they end, and which assignment they are about."""
+"""What the commands share: how they end, which assignment they are about, what to type next."""
 
 import contextlib
 import difflib
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -62,6 +65,22 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> click.UsageError
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known) or 'none'}."
     return click.UsageError(f"There is no {kind} {name!r}. {hint}")
+
+
+def to_type(*words: object) -> str:
+    """A command of this environment, for a person to type."""
+    return shlex.join([*called_by(), *map(str, words)])
+
+
+def called_by() -> tuple[str, ...]:
+    """What stands before a command of this environment: "uv run", where that began this one."""
+    if "UV_RUN_RECURSION_DEPTH" not in os.environ:
+        return ()
+    if shutil.which("uv"):
+        return "uv", "run"
+    # The Makefile's own copy is not on the path.
+    own = Path(os.environ["UV"])
+    return str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own), "run"
 
 
 def default_assignment(submission: Path) -> Path:

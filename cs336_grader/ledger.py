@@ -92,7 +92,7 @@ class Ledger:
     def fail_everything(self, reason: str) -> None:
         """Note that nothing could be run, and that this is the submission's fault."""
         for check in self.checks:
-            self.outcomes[check] = Outcome(check, Verdict.FAILED, reason, 0.0)
+            self.outcomes[check] = Outcome(check, Verdict.FAILED, reason, 0.0, nothing_ran=True)
 
     def report(self, absent: str) -> Report:
         """The report as it stands; `absent` says why nothing is known of the other checks."""
@@ -122,9 +122,3 @@ class Ledger:
         if self.told is None:
             self.told = self.examination.findings(self.problems, self.sightings)
         return self.told
-
-
-def ran_nothing(report: Report) -> bool:
-    """Whether no check passed because there was nothing that could have been run."""
-    judged = all(check.verdict is Verdict.FAILED for check in report.checks)
-    return judged and report.isolation == NOT_MEASURED

@@ -38,7 +38,6 @@ PID = struct.Struct(">I")
 MAX_MESSAGE = 2**20
 STREAMS = 3
 POLL_SECONDS = 0.005
-END_SECONDS = 10
 ENDED = "the process that the others are forked from has ended"
 
 
@@ -93,7 +92,11 @@ def learn(connection: socket.socket) -> None:
     from .judging.prepared import PreparedJudge  # noqa: PLC0415
     from .judging.suite import Suite, SuiteError  # noqa: PLC0415
 
-    lesson = json.loads(connection.recv(MAX_MESSAGE))
+    message = connection.recv(MAX_MESSAGE)
+    if not message:
+        # Who would have asked is gone.
+        return
+    lesson = json.loads(message)
     running.stand_in_for_compiler()
     files = tempfile.mkdtemp(prefix="cs336-")
     os.environ["PYTEST_DEBUG_TEMPROOT"] = files
@@ -231,6 +234,8 @@ class Preforked:
                 stdout=subprocess.DEVNULL,
                 env=trusted.environment(),
                 pass_fds=given,
+                # Ctrl-C is for who asks: it would end this one with a traceback while it starts.
+                process_group=0,
             )
         try:
             self.teach(assignment, seed)
@@ -263,20 +268,13 @@ class Preforked:
     def close(self) -> None:
         """End it, and all that it has started."""
         self.entrance.close()
-        for process in self.descendants():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-        try:
-            self.process.wait(END_SECONDS)
-        except psutil.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def descendants(self) -> list[psutil.Process]:
-        """All that it has started and that has not ended."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            return list(self.process.children(recursive=True))
-        return []
+            # Until it is known what it has started, it starts nothing more.
+            self.process.suspend()
+            for process in (*self.process.children(recursive=True), self.process):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        self.process.wait()
 
 
 class ForkedJudge:

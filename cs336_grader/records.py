@@ -100,6 +100,7 @@ class Outcome:
         message: the facts, without the requirement; empty where the check passed.
         picture: of a comparison of numbers that failed.
         mistakes: the ids of the known mistakes any of which explains all that failed.
+        nothing_ran: whether it failed because the submission has nothing that could be run.
     """
 
     check: str
@@ -108,6 +109,7 @@ class Outcome:
     duration_seconds: float
     picture: Picture | None = None
     mistakes: tuple[str, ...] = ()
+    nothing_ran: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class CheckResult:
         picture: of a comparison of numbers that failed.
         mistakes: the ids of the known mistakes any of which explains all that failed, each the
             problem it belongs to and its name: "rope/half_split_pairs".
+        nothing_ran: whether it failed because the submission has nothing that could be run.
     """
 
     id: str
@@ -149,6 +152,7 @@ class CheckResult:
     duration_seconds: float
     picture: Picture | None = None
     mistakes: tuple[str, ...] = ()
+    nothing_ran: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,4 +273,5 @@ def outcome_from(event: dict[str, Any]) -> Outcome:
         event["duration_seconds"],
         None if picture is None else Picture.drawn(picture),
         tuple(event["mistakes"]),
+        event["nothing_ran"],
     )

@@ -6,7 +6,6 @@ The order in which jobs end decides nothing: each gives the same whatever ran be
 import contextlib
 import multiprocessing
 import os
-import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
 
+from cs336_grader import interruptions
 from cs336_grader.judging.suite import Suite
 from cs336_grader.rubric import Assignment, load_assignment
 
@@ -77,7 +77,7 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
 
 def listed(executor: ProcessPoolExecutor, folder: Path) -> Listing:
     """What the suite of an assignment is tried on."""
-    with interruptions_held():
+    with interruptions.held():
         future = executor.submit(listing, folder)
     return future.result()
 
@@ -90,31 +90,12 @@ def done(
 ) -> list[Trials]:
     """Do all jobs; ``finished`` is told of each as it ends."""
     found: list[Trials] = []
-    with interruptions_held():
+    with interruptions.held():
         futures = [executor.submit(work, folder, job) for job in jobs]
     for future in as_completed(futures):
         found.append(future.result())
         finished(found[-1])
     return found
-
-
-@contextlib.contextmanager
-def interruptions_held() -> Iterator[None]:
-    """Let the processes that are started meanwhile leave it to this one to be interrupted.
-
-    An interruption that comes meanwhile is not lost: it comes afterwards.
-    """
-    held: list[int] = []
-    # Processes inherit what this thread blocks; what another thread then takes, the handler holds.
-    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        if held:
-            signal.raise_signal(signal.SIGINT)
 
 
 def begin() -> None:

@@ -92,14 +92,16 @@ class Overview:
         return statistics.fmean(self.percents.values()) if self.percents else 0.0
 
     @property
-    def slowest(self) -> list[Graded]:
-        """Those that took most processor time, the slowest first."""
-        return sorted(self.done, key=lambda one: -one.record.cpu_seconds)
+    def slowest(self) -> list[tuple[str, str]]:
+        """Who took how much processor time, the slowest first."""
+        records = sorted((one.record for one in self.done), key=lambda one: -one.cpu_seconds)
+        return [(one.name, seconds(one.cpu_seconds)) for one in records]
 
     @property
-    def largest(self) -> list[Graded]:
-        """Those that took most memory, the largest first."""
-        return sorted(self.done, key=lambda one: -one.record.memory_bytes)
+    def largest(self) -> list[tuple[str, str]]:
+        """Who took how much memory, the largest first."""
+        records = sorted((one.record for one in self.done), key=lambda one: -one.memory_bytes)
+        return [(one.name, megabytes(one.memory_bytes)) for one in records]
 
 
 def overview(done: Iterable[Graded]) -> Overview:
@@ -169,6 +171,11 @@ def lost_in(report: Report, check: CheckResult) -> float:
 def first_line(message: str) -> str:
     """What is said first, without the case it was said of."""
     return without_case(message).partition("\n")[0]
+
+
+def seconds(time: float) -> str:
+    """A time in seconds, as people read it."""
+    return f"{time:.1f} s"
 
 
 def megabytes(size: int) -> str:

@@ -3,25 +3,34 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from cs336_grader.intake.sources import ENDINGS
 from cs336_grader.reports import html_page, html_report, summary
 from cs336_grader.reports.formats import FORMATS
 
 from . import overview
-from .records import GRADEBOOK, Status
+from .records import GRADEBOOK, Record, Status
 
 STYLE = html_report.STYLE + html_page.stylesheet(__package__, "class.css")
 # Of each list, this many rows are shown from the start.
 FIRST = 5
-# Of the distribution: the width and height of the picture, and where its ground is.
-BIN_WIDTH, HEIGHT, GROUND = 60, 150, 128
+# Of the distribution: the width of a bar, the height of the picture, where its ground is, and what
+# is left free at both sides for a label.
+BIN_WIDTH, HEIGHT, GROUND, MARGIN = 60, 150, 124, 30
 
 
-def render(seen: overview.Overview, left_out: Sequence[str]) -> str:
-    """The page."""
+def render(title: str, seen: overview.Overview, left_out: Sequence[str]) -> str:
+    """The page.
+
+    Args:
+        title: of the assignment.
+        seen: the class.
+        left_out: what was taken for no submission.
+    """
     return html_page.page(
         __package__,
         "class.html.jinja",
         STYLE,
+        title=title,
         seen=seen,
         left_out=left_out,
         gradebook=GRADEBOOK,
@@ -31,7 +40,10 @@ def render(seen: overview.Overview, left_out: Sequence[str]) -> str:
         bar=bar,
         first=FIRST,
         most=overview.MOST,
+        seconds=overview.seconds,
         megabytes=overview.megabytes,
+        handed_in_as=handed_in_as,
+        margin=MARGIN,
         bin_width=BIN_WIDTH,
         height=HEIGHT,
         ground=GROUND,
@@ -41,6 +53,11 @@ def render(seen: overview.Overview, left_out: Sequence[str]) -> str:
 def link(name: str) -> str:
     """Where a submission's report is, from the page."""
     return f"{quote(name)}/{FORMATS['html'].file_name}"
+
+
+def handed_in_as(record: Record) -> str:
+    """What was handed in, where its name is more than the submission's."""
+    return "" if record.file in {record.name + ending for ending in ("", *ENDINGS)} else record.file
 
 
 def bar(count: int, most: int) -> int:

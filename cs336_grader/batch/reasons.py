@@ -13,9 +13,6 @@ LACKING = "which the grading environment does not have."
 INSTALL = (
     "Install it for the grader and regrade, or grade with a Python that has it: --worker-python."
 )
-# What every check says where there was nothing to call.
-UNREAD = "Nothing could be run. "
-UNIMPORTED = ("Importing your adapters raised ", "There is nothing to check: ")
 NOTHING_RAN = "Nothing in it could be run, so it has 0 points. Is that the submission? "
 
 
@@ -40,9 +37,7 @@ def why_not_judged(report: Report) -> str:
 
 def why_nothing_ran(report: Report) -> str:
     """Why no check could call anything of a submission, in one line; empty if one could."""
-    said = [without_case(check.message) for check in report.checks]
-    if not said or any(check.verdict is not Verdict.FAILED for check in report.checks):
+    if not summary.ran_nothing(report):
         return ""
-    if not all(text.startswith((UNREAD, *UNIMPORTED)) for text in said):
-        return ""
-    return NOTHING_RAN + plain_line(said[0].removeprefix(UNREAD), MAX_REASON)
+    said = without_case(report.checks[0].message).removeprefix("Nothing could be run. ")
+    return NOTHING_RAN + plain_line(said, MAX_REASON)

@@ -19,7 +19,8 @@ from .overview import Overview, first_line
 from .records import RECORD, Graded, Status, saved
 from .settings import Settings, save_settings, saved_settings
 from .submissions import Found
-from .whole_class import Finished, Runner, grade_class, write_class
+from .watching import Watch
+from .whole_class import Runner, grade_class, write_class
 
 REGRADED = ".regraded"
 # Of what is said of one submission, this many reasons are shown.
@@ -46,7 +47,7 @@ class Change:
 
 
 def grade_again(
-    found: Found, settings: Settings, out: Path, run: Runner, finished: Finished
+    found: Found, settings: Settings, out: Path, run: Runner, watch: Watch
 ) -> tuple[Overview, list[Change]]:
     """Grade a class beside its reports; what would change.
 
@@ -56,7 +57,7 @@ def grade_again(
     beside = out / REGRADED
     if saved_settings(beside) != settings:
         shutil.rmtree(beside, ignore_errors=True)
-    seen = grade_class(found, settings, beside, run, finished)
+    seen = grade_class(found, settings, beside, run, watch)
     return seen, list(changes(out, seen.done))
 
 
@@ -111,9 +112,7 @@ def told(before: CheckResult | None, now: CheckResult) -> str:
     return f"{now.id}: {was} → {now.verdict.value}{facts}"
 
 
-def replace_reports(
-    seen: Overview, settings: Settings, left_out: Sequence[str], out: Path
-) -> Overview:
+def replace_reports(seen: Overview, settings: Settings, found: Found, out: Path) -> Overview:
     """Put the new reports in the place of the old ones.
 
     Raises:
@@ -127,7 +126,7 @@ def replace_reports(
         new.replace(folder)
     save_settings(out, settings)
     shutil.rmtree(out / REGRADED)
-    return write_class(seen.done, left_out, out)
+    return write_class(seen.done, found, settings, out)
 
 
 def render(found: Sequence[Change], count: int, width: int, ascii_only: bool) -> Text:

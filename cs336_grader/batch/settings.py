@@ -60,10 +60,22 @@ def save_settings(folder: Path, settings: Settings) -> None:
     write(folder / SETTINGS, ALL_SETTINGS.dump_json(settings, indent=2).decode())
 
 
-def different(before: Settings, now: Settings) -> str:
-    """What two settings do not have in common."""
-    names = [name for name in Settings.__slots__ if getattr(before, name) != getattr(now, name)]
-    return ", ".join("grader or assignment" if name == "digest" else name for name in names)
+def differences(before: Settings, now: Settings) -> list[str]:
+    """What two settings do not have in common, a line each."""
+    lines = []
+    for name in Settings.__slots__:
+        was, is_ = getattr(before, name), getattr(now, name)
+        if name == "digest" and was != is_:
+            lines.append("the grader or the assignment has changed since")
+        elif was != is_:
+            lines.append(f"{name.replace('_', ' ')}: was {in_words(was)}, now {in_words(is_)}")
+    return lines
+
+
+def in_words(setting: object) -> str:
+    """A setting as people read it."""
+    words = ", ".join(setting) if isinstance(setting, tuple) else str(setting)
+    return words or "not named"
 
 
 def with_digest(settings: Settings, assignment: Assignment) -> Settings:

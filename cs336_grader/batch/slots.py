@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+from cs336_grader import interruptions
 from cs336_grader.preforked import Entrance
 from cs336_grader.reports.plain_text import plain_line
 
@@ -109,8 +110,10 @@ def grade_all(
         OSError: what was found cannot be written.
     """
     waiting, deaths = deque(submissions), Counter[str]()
-    slots = [Slot(job) for _ in range(min(count, len(submissions)))]
+    slots: list[Slot] = []
     try:
+        with interruptions.held():
+            slots += [Slot(job) for _ in range(min(count, len(submissions)))]
         while waiting or any(slot.submission for slot in slots):
             for slot in slots:
                 if slot.submission is None and waiting:
@@ -123,7 +126,8 @@ def grade_all(
                 done = slot.take()
                 if done is None:
                     slot.end()
-                    slots[place] = Slot(job)
+                    with interruptions.held():
+                        slots[place] = Slot(job)
                     deaths[submission.name] += 1
                     if deaths[submission.name] < grading.MOST_ATTEMPTS:
                         waiting.appendleft(submission)
@@ -141,18 +145,20 @@ def grade_all(
 def serve(connection: Connection, job: Job) -> None:
     """Be a slot: grade what is given until nothing more comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Ended like this, it leaves nothing behind.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     threading.Thread(target=end_with_parent, daemon=True).start()
     start = None if job.entrance is None else job.entrance.start
     try:
         while True:
             name, path = json.loads(connection.recv_bytes())
             fault = ""
+            # Ended like this, it leaves nothing behind; before and after there is nothing to leave.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
             try:
                 grading.grade(Submission(name, Path(path)), job.settings, job.out, start)
             except OSError as error:
                 fault = plain_line(str(error), MAX_FAULT)
+            finally:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
             connection.send_bytes(json.dumps(fault).encode())
     except (EOFError, KeyboardInterrupt, OSError):
         return

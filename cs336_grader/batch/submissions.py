@@ -7,7 +7,7 @@ submission is opened here.
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,10 +37,14 @@ class Submission:
     Attributes:
         name: a file name that no other has, also where letters' case does not count.
         path: where it lies.
+        sid: the student ids of those who handed it in, as far as a platform tells.
+        email: the same of their addresses.
     """
 
     name: str
     path: Path
+    sid: str = ""
+    email: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def find(folder: Path, but: Path) -> Found:
         for path in folder.iterdir()
         if not path.name.startswith((".", "__MACOSX")) and path.resolve() != but.resolve()
     )
-    names = gradescope_names(folder / GRADESCOPE)
+    submitters = gradescope_submitters(folder / GRADESCOPE)
     candidates = [path for path in entries if path.is_dir() or is_archive(path)]
     left_out = [
         f"{path.name}: no folder and no archive"
@@ -80,8 +84,12 @@ def find(folder: Path, but: Path) -> Found:
     ]
     chosen, older = newest(candidates)
     left_out += [f"{path.name}: {by.name} was handed in later" for path, by in older]
-    titles = [(names.get(path.name) or title(path), path) for path in chosen]
-    submissions = [Submission(name, within(path)) for name, path in unique(sorted(titles))]
+    people = {path: submitters.get(path.name, []) for path in chosen}
+    titles = [(told(people[path], ":name", "+") or title(path), path) for path in chosen]
+    submissions = []
+    for name, path in unique(sorted(titles)):
+        sid, email = (told(people[path], key, "; ") for key in (":sid", ":email"))
+        submissions.append(Submission(name, within(path), sid, email))
     return Found(tuple(submissions), tuple(left_out))
 
 
@@ -90,18 +98,23 @@ def is_archive(path: Path) -> bool:
     return path.is_file() and path.suffix.lower() in ARCHIVES
 
 
-def gradescope_names(metadata: Path) -> dict[str, str]:
-    """Whose each folder of an export from Gradescope is; nobody's where nothing tells."""
+def gradescope_submitters(metadata: Path) -> dict[str, list[dict[str, object]]]:
+    """What is told of those who handed in each folder of an export from Gradescope."""
     try:
         entries = yaml.safe_load(metadata.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
         return {}
-    names: dict[str, str] = {}
+    found: dict[str, list[dict[str, object]]] = {}
     for folder, entry in entries.items() if isinstance(entries, dict) else ():
         submitters = entry.get(":submitters") if isinstance(entry, dict) else None
-        people = [one for one in submitters or () if isinstance(one, dict)]
-        names[str(folder)] = "+".join(str(one.get(":name") or "") for one in people)
-    return names
+        people = submitters if isinstance(submitters, list) else ()
+        found[str(folder)] = [one for one in people if isinstance(one, dict)]
+    return found
+
+
+def told(people: Iterable[Mapping[str, object]], key: str, between: str) -> str:
+    """What is told of some people in one field; empty where nothing is."""
+    return between.join(str(one[key]) for one in people if one.get(key))
 
 
 def title(path: Path) -> str:

@@ -55,6 +55,14 @@ class Watch:
         """Show no more."""
         self.bar.stop()
 
+    def begin(self, done: int) -> None:
+        """Say how many are done already, if any."""
+        self.count = done
+        self.bar.update(self.task, completed=done)
+        if done:
+            told = f"{done} of {self.total} are done already."
+            self.bar.console.print(told, highlight=False)
+
     def finished(self, one: Graded) -> None:
         """Show one that is done."""
         self.count += 1

@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from cs336_grader.pipeline import assignment_asked_for
 from cs336_grader.preforked import Entrance, Preforked
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
+from cs336_grader.rubric import RUBRIC, read_rubric
 
 from . import page, slots
 from .grading import request_for
@@ -23,6 +24,7 @@ from .records import (
 )
 from .settings import Settings, save_settings
 from .submissions import Found, Submission, digest
+from .watching import Watch
 
 Finished = Callable[[Graded], None]
 # Grades what is left of a class: the submissions, their settings, the folder, who is told.
@@ -59,9 +61,7 @@ def entrance(settings: Settings, out: Path) -> Iterator[Entrance | None]:
         yield way
 
 
-def grade_class(
-    found: Found, settings: Settings, out: Path, run: Runner, finished: Finished
-) -> Overview:
+def grade_class(found: Found, settings: Settings, out: Path, run: Runner, watch: Watch) -> Overview:
     """Grade what is not graded yet, then write the gradebook and the page.
 
     Args:
@@ -69,7 +69,7 @@ def grade_class(
         settings: what they are graded with.
         out: where the reports go.
         run: grades.
-        finished: told of each submission that is done, also of those that were before.
+        watch: is told how many are done already, and of each other that is.
 
     Raises:
         OSError: what was found cannot be written.
@@ -79,19 +79,20 @@ def grade_class(
 
     def note(one: Graded) -> None:
         done[one.record.name] = one
-        finished(one)
+        watch.finished(one)
 
     left = []
     for submission in found.submissions:
         known = saved(out / submission.name)
         if known is not None and is_done(known, submission, settings):
-            note(known)
+            done[submission.name] = known
         else:
             (out / submission.name / RECORD).unlink(missing_ok=True)
             left.append(submission)
+    watch.begin(len(done))
     if left:
         run(left, settings, out, note)
-    return write_class(list(done.values()), found.left_out, out)
+    return write_class(list(done.values()), found, settings, out)
 
 
 def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
@@ -100,17 +101,37 @@ def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
     return record.settings == settings and record.digest == digest(submission.path)
 
 
-def write_class(done: Sequence[Graded], left_out: Sequence[str], out: Path) -> Overview:
+def write_class(done: Sequence[Graded], found: Found, settings: Settings, out: Path) -> Overview:
     """Write the gradebook and the page of a class."""
     seen = overview(done)
-    rows = [row(one) for one in seen.done]
+    people = contacts(found)
+    rows = [row(one, people.get(one.record.name, {})) for one in seen.done]
     write(out / GRADEBOOK, gradebook.table(rows))
-    write(out / PAGE, page.render(seen, left_out))
+    title = read_rubric(Path(settings.assignment) / RUBRIC).title
+    write(out / PAGE, page.render(title, seen, found.left_out))
     return seen
 
 
-def row(one: Graded) -> dict[str, object]:
-    """A submission's row in the gradebook."""
+def contacts(found: Found) -> dict[str, dict[str, object]]:
+    """By which a platform knows who handed in each submission; none if it tells so of nobody.
+
+    They are in the gradebook alone: neither report nor record has them.
+    """
+    if not any(one.sid or one.email for one in found.submissions):
+        return {}
+    return {
+        one.name: {"sid": gradebook.cell(one.sid), "email": gradebook.cell(one.email)}
+        for one in found.submissions
+    }
+
+
+def row(one: Graded, people: Mapping[str, object]) -> dict[str, object]:
+    """A submission's row in the gradebook.
+
+    Args:
+        one: the submission.
+        people: the cells that tell who handed it in.
+    """
     record = one.record
     first: dict[str, object] = {
         "submission": gradebook.cell(record.name),
@@ -122,4 +143,4 @@ def row(one: Graded) -> dict[str, object]:
     }
     rest = gradebook.row(one.report)
     del rest["submission"]
-    return {**first, **rest, **said}
+    return {**first, **people, **rest, **said}

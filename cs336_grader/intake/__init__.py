@@ -15,4 +15,5 @@ notes.py        what the report is told
 
 from .candidates import NothingToGradeError as NothingToGradeError
 from .sources import submission_name as submission_name
+from .staging import own_adapters as own_adapters
 from .staging import stage as stage

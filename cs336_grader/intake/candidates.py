@@ -1,7 +1,7 @@
 """Finds the adapters in a submission, wherever they lie."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -44,11 +44,20 @@ class Candidate:
         """
         return (-self.filled, -self.published, len(self.path.parts), str(self.path))
 
+    def is_of_whole(self, own: Collection[str]) -> bool:
+        """Whether it is that of all that was looked at, and not of a folder in it.
+
+        Args:
+            own: the names of folders that a submission has.
+        """
+        return len(self.path.parts) == 1 or self.path.parts[0] in own
+
 
 def find_adapters(
     source: Source,
     adapter_names: frozenset[str],
     notes: Notes,
+    own: Collection[str],
     chosen: PurePosixPath | None = None,
 ) -> Candidate:
     """The adapters to grade; where there are several files, notes which was taken.
@@ -57,6 +66,7 @@ def find_adapters(
         source: the submission.
         adapter_names: the published adapters.
         notes: takes which others there are.
+        own: the names of folders that a submission has; others may be submissions themselves.
         chosen: the only file to look at, whatever its name.
 
     Raises:
@@ -85,9 +95,12 @@ def find_adapters(
     best, *others = found
     if others:
         rest = named([str(other.path) for other in others])
+        folders = {candidate.path.parts[0] for candidate in found}
+        several = len(folders) > 1 and not any(each.is_of_whole(own) for each in found)
         notes.say(
             f"Graded {best.path} (most adapters filled in, then least deep), not {rest}. "
             f"To grade another: --adapters {others[0].path}"
+            f"{'; each folder as a submission of its own: cs336 batch' if several else ''}"
         )
     return best
 
@@ -135,7 +148,7 @@ def refuse_what_cannot_be_seen(source: Source, paths: list[PurePosixPath]) -> No
     if archives and not paths:
         raise CouldNotJudgeError(
             f"{source.name} has no {ADAPTERS}, but archives within it, which are not unpacked: "
-            f"{named(archives)}"
+            f"{named(archives)}. To grade each as a submission of its own: cs336 batch"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 
-from cs336_grader.records import CouldNotJudgeError, Staged
+from cs336_grader.records import CouldNotJudgeError, Staged, WrongRequestError
 
 from .candidates import Candidate, NothingToGradeError, find_adapters
 from .closure import Closure
@@ -52,9 +52,9 @@ def stage(
     """
     notes, runs_in = Notes(), interpreter(python)
     with closing(open_source(path, revision, notes)) as source:
-        found = find_adapters(source, adapter_names, notes, adapters)
+        found = find_adapters(source, adapter_names, notes, own_folders(package), adapters)
         refuse_broken(found, source, runs_in, notes)
-        closure = Closure(source, found.path, reserved_except({package, "tests"}), notes)
+        closure = Closure(source, found.path, reserved_except(own_folders(package)), notes)
         if found.path not in closure.taken:
             raise CouldNotJudgeError(f"{found.path} has the name of something installed")
         manifests = Manifests(source, closure.files, closure.packages, runs_in, notes)
@@ -74,6 +74,22 @@ def stage(
         notes=notes.lines(),
         adapters=adapter_names & names_of(found.path, closure.readings),
     )
+
+
+def own_adapters(folder: Path, adapter_names: frozenset[str], package: str) -> PurePosixPath | None:
+    """The adapters of a folder that is one submission; None where it is none, or holds several."""
+    notes, own = Notes(), own_folders(package)
+    try:
+        with closing(open_source(folder, None, notes)) as source:
+            found = find_adapters(source, adapter_names, notes, own)
+    except (NothingToGradeError, CouldNotJudgeError, WrongRequestError):
+        return None
+    return found.path if found.is_of_whole(own) else None
+
+
+def own_folders(package: str) -> set[str]:
+    """The names of folders that a submission has."""
+    return {package, "tests"}
 
 
 def refuse_broken(found: Candidate, source: Source, python: Interpreter, notes: Notes) -> None:

@@ -57,6 +57,7 @@ def result(check: Check, outcome: Outcome) -> CheckResult:
         duration_seconds=round(max(0.0, seconds), 3) if math.isfinite(seconds) else 0.0,
         picture=outcome.picture,
         mistakes=outcome.mistakes,
+        nothing_ran=outcome.nothing_ran,
     )
 
 

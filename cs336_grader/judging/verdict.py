@@ -26,6 +26,7 @@ class CaseResult:
         asserted: whether the check itself found it wrong, and nothing was raised.
         observation: what the suite says of it where nothing explains it.
         mistakes: the ids of the known mistakes that each explain it.
+        nothing_ran: whether there was nothing to call.
     """
 
     name: str
@@ -36,6 +37,7 @@ class CaseResult:
     asserted: bool = False
     observation: str = ""
     mistakes: tuple[str, ...] = ()
+    nothing_ran: bool = False
 
     def explained(self, explanation: Explanation | None) -> "CaseResult":
         """The same, with what explains it said first; nothing else of the comparison is kept."""
@@ -46,6 +48,7 @@ class CaseResult:
             "\n".join(filter(None, (first, self.message))),
             self.picture,
             mistakes=() if explanation is None else explanation.mistakes,
+            nothing_ran=self.nothing_ran,
         )
 
     def unexplained(self, error: Exception) -> Explanation:
@@ -72,6 +75,7 @@ def case_result(name: str, error: BaseException) -> CaseResult:
         getattr(error, "comparison", None),
         isinstance(error, AssertionError),
         getattr(error, "observation", ""),
+        nothing_ran=getattr(error, "nothing_ran", False),
     )
 
 
@@ -111,7 +115,8 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
         count = f" ({len(failed or unjudged)} of {len(cases)} cases {shown.verdict})"
         message = f"Case {parameters}{count if len(cases) > 1 else ''}: {message}"
     mistakes = tuple(m for m in shown.mistakes if all(m in case.mistakes for case in failed))
-    return Outcome(check, shown.verdict, message, seconds, shown.picture, mistakes)
+    nothing_ran = all(case.nothing_ran for case in cases)
+    return Outcome(check, shown.verdict, message, seconds, shown.picture, mistakes, nothing_ran)
 
 
 def by_explanation(failed: Sequence[CaseResult]) -> list[CaseResult]:

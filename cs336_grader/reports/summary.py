@@ -277,6 +277,11 @@ def started(report: Report) -> str:
     return datetime.fromtimestamp(report.started_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
+def ran_nothing(report: Report) -> bool:
+    """Whether no check passed because there was nothing that could have been run."""
+    return bool(report.checks) and all(check.nothing_ran for check in report.checks)
+
+
 def percent(report: Report) -> float:
     """The score's share of the maximum."""
     return 100 * report.score / report.max_score if report.max_score else 0.0

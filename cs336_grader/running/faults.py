@@ -20,6 +20,7 @@ class SubmissionError(Exception):
         facts: all of it, in words.
         places: where in the submission it was raised, as "file:line", outermost first.
         missing: what was not found of what should be installed, in words, if that was the matter.
+        nothing_ran: whether it was raised before anything could be called.
     """
 
     def __init__(
@@ -29,11 +30,14 @@ class SubmissionError(Exception):
         text: str,
         places: tuple[str, ...],
         missing: str | None,
+        *,
+        nothing_ran: bool = False,
     ) -> None:
         self.type_name = type_name
         self.text = text
         self.places = places
         self.missing = missing
+        self.nothing_ran = nothing_ran
         where = f" (at {places[-1]})" if places else ""
         said = f": {text}" if text else ""
         self.facts = f"{what} raised {type_name}{said}{where}"
@@ -47,7 +51,10 @@ class NoAdaptersError(Exception):
 
     Attributes:
         facts: why, in words.
+        nothing_ran: as in a ``SubmissionError``.
     """
+
+    nothing_ran = True
 
     def __init__(self, reason: str) -> None:
         self.facts = f"There is nothing to check: {reason}."
@@ -66,12 +73,15 @@ class WorkerLostError(BaseException):
         super().__init__(reason)
 
 
-def submission_error(what: str, answer: dict[str, object]) -> SubmissionError:
+def submission_error(
+    what: str, answer: dict[str, object], *, nothing_ran: bool = False
+) -> SubmissionError:
     """The exception that a worker describes.
 
     Args:
         what: what was being done, as in "Your run_rope".
         answer: the worker's message; nothing in it is relied on.
+        nothing_ran: as in a ``SubmissionError``.
     """
     found = answer.get("places")
     missing = answer.get("missing")
@@ -81,4 +91,5 @@ def submission_error(what: str, answer: dict[str, object]) -> SubmissionError:
         str(answer.get("text")),
         tuple(map(str, found)) if isinstance(found, list) else (),
         missing if isinstance(missing, str) else None,
+        nothing_ran=nothing_ran,
     )

@@ -90,7 +90,7 @@ class RunningSubmission:
                 raise WorkerLostError(breach.reason or ended) from error
         if answer["op"] != "loaded":
             worker.channel.close()
-            raise submission_error("Importing your adapters", answer)
+            raise submission_error("Importing your adapters", answer, nothing_ran=True)
         return worker
 
     @contextmanager

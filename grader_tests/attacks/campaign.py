@@ -87,7 +87,7 @@ class Battlefield:
         self.outside: Canaries = self.exits.enter_context(self.listening())
         self.preforked = Preforked(load_assignment(self.assignment), SEED)
         self.exits.callback(self.preforked.close)
-        self.own = self.preforked.descendants()
+        self.own = self.preforked.process.children(recursive=True)
 
     def __enter__(self) -> "Battlefield":
         """It is there already."""
@@ -205,7 +205,7 @@ class Battlefield:
         """What runs for a run."""
         return [
             process
-            for process in self.preforked.descendants()
+            for process in self.preforked.process.children(recursive=True)
             if process not in self.own and process.is_running() and process.num_threads() > 0
         ]
 

@@ -117,7 +117,8 @@ def run_running_totals(numbers):
     "messages that only the launcher may send": sends("""
 for event in ("outcome", "done", "ready", "fault"):
     send({"op": event, "event": event, "check": "test_moving_average", "verdict": "passed",
-          "reason": "x", "message": "", "duration_seconds": 0, "picture": None, "mistakes": []})
+          "reason": "x", "message": "", "duration_seconds": 0, "picture": None, "mistakes": [],
+          "nothing_ran": False})
 """),
     "an exception whose parts are of other types": sends("""
 nested = []

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grader_tests.assignments import TINY
@@ -81,6 +82,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ended = batch(place)
     assert ended.returncode == 3, ended.stderr
     assert "linus: linus is no readable zip archive" in ended.stdout
+    _, told, *lines = ended.stderr.splitlines()
+    assert told == f"{len(before)} of 5 are done already."
+    assert [line.partition(" ")[0] for line in lines] == [
+        f"[{number}/5]" for number in range(len(before) + 1, 6)
+    ]
     assert records(place).items() >= before.items()
     return place
 
@@ -93,6 +99,8 @@ def test_everybody_has_a_row_and_a_page(place: Path) -> None:
     assert {row["seed"] for row in found.values()} == {SEED}
     assert found["linus"]["status"] == "not judged"
     assert "no readable zip archive" in found["linus"]["reason"]
+    assert found["kurt"]["reason"].startswith("Nothing in it could be run")
+    assert found["alan"]["reason"] == ""
     for name in found:
         assert (place / "class" / name / "report.html").is_file()
     page = (place / "class" / "index.html").read_text(encoding="utf-8")
@@ -121,7 +129,7 @@ def test_one_submission_is_no_class(place: Path) -> None:
     """The command says what to name, and grades nothing."""
     refused = run(place, "batch", "submissions/ada", *COMMON, "--report-dir", "other")
     assert refused.returncode == 2
-    assert "is one submission: it has tests/adapters.py" in refused.stderr
+    assert "is one submission: its adapters are tests/adapters.py" in refused.stderr
     assert not (place / "other").exists()
 
 
@@ -131,16 +139,54 @@ def test_what_is_done_is_not_done_again(place: Path) -> None:
     again = batch(place)
     assert again.returncode == 3
     assert again.stderr.startswith("Grading 5 submissions of ")
-    assert f"with seed {SEED}, 1 at a time." in again.stderr
+    assert f"with seed {SEED}, 1 at a time.\n5 of 5 are done already.\n" in again.stderr
+    assert again.stderr.count("\n") == 2
     assert records(place) == before
     assert (place / "class" / "gradebook.csv").read_bytes() == gradebook
+
+
+@pytest.mark.parametrize("started", ["spawn_main", "preforked import"])
+def test_an_interruption_is_for_one_process(tmp_path: Path, started: str) -> None:
+    """Ctrl-C reaches all of them, also those that have only begun: no other says a word of it."""
+    write_class(tmp_path / "submissions", {"ada": RIGHT}, {})
+    command = ["batch", "submissions", "--assignment", str(TINY), "--jobs", "1"]
+    running = subprocess.Popen(
+        [*PROGRAM, *command],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    end = time.monotonic() + 100
+    while not runs(running.pid, started) and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.1)  # until Python has begun in it
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=100)
+    assert running.returncode == 130
+    _, *lines = said.splitlines()
+    assert lines == ["", "Interrupted. The same command goes on from there."]
+
+
+def runs(pid: int, words: str) -> bool:
+    """Whether a process has started another whose command has these words in it."""
+    try:
+        children = psutil.Process(pid).children(recursive=True)
+        return any(words in " ".join(child.cmdline()) for child in children)
+    except psutil.Error:
+        return False
 
 
 def test_another_seed_is_another_class(place: Path) -> None:
     """The command says what differs, and touches nothing."""
     refused = batch(place, "--seed", "8")
     assert refused.returncode == 2
-    assert "graded with another seed" in refused.stderr
+    assert "class holds a class that was graded differently:" in refused.stderr
+    assert f"\n  seed: was {SEED}, now 8\n" in refused.stderr
+    assert "leave the settings as they were" in refused.stderr
+    assert "regrade" not in refused.stderr
 
 
 def test_a_fix_shows_who_changes_before_anything_is_replaced(place: Path) -> None:
@@ -149,13 +195,16 @@ def test_a_fix_shows_who_changes_before_anything_is_replaced(place: Path) -> Non
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("snapshot.assert_match(", "str("), encoding="utf-8")
     old = (place / "class" / "gradebook.csv").read_bytes()
-    assert "graded with another grader or assignment" in batch(place).stderr
+    refused = batch(place).stderr
+    assert "\n  the grader or the assignment has changed since\n" in refused
+    assert "cs336 regrade class\n" in refused
     shown = run(place, "regrade", "class", "--jobs", "1")
     assert shown.returncode == 3, shown.stderr
     assert "1 of 5 grades change" in shown.stdout
     assert "grace: 6 / 9 -> 8.7 / 9" in shown.stdout.replace("→", "->")
     assert "test_count_words: failed" in shown.stdout
-    assert "Nothing was replaced" in shown.stdout
+    assert "Nothing was replaced. To replace the reports: " in shown.stdout
+    assert shown.stdout.endswith("cs336 regrade class --write\n")
     assert (place / "class" / "gradebook.csv").read_bytes() == old
     graded = (place / "class" / ".regraded" / "grace" / "record.json").stat().st_mtime_ns
     replaced = run(place, "regrade", "class", "--jobs", "1", "--write")

@@ -11,15 +11,17 @@ import pytest
 from cs336_grader.batch import likeness, page, regrade, terminal
 from cs336_grader.batch.overview import overview
 from cs336_grader.batch.records import Graded, Record, Status, save
-from cs336_grader.batch.settings import Settings, different, digest_of
+from cs336_grader.batch.settings import Settings, differences, digest_of
+from cs336_grader.batch.submissions import Found, Submission
 from cs336_grader.batch.whole_class import row, write_class
 from cs336_grader.records import Staged
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.formats import FORMATS, Destination, publish
+from grader_tests.assignments import TINY
 from grader_tests.unit.sample_reports import CASES, DIVIDED, HOSTILE, report
 from grader_tests.unit.submissions import write
 
-SETTINGS = Settings("submissions", "assignment", "0" * 64, 7)
+SETTINGS = Settings("submissions", str(TINY), "0" * 64, 7)
 PADDED = {"test_moving_average": "Your output is what you get when the end is padded.\nMore."}
 
 
@@ -68,7 +70,7 @@ def test_a_class_without_a_grade() -> None:
     seen = overview([graded("a", "could_not_judge")])
     assert (seen.mean, seen.median, sum(seen.bins)) == (0.0, 0.0, 0)
     assert "0 of 1 submissions graded" in terminal.render(seen, (), 80, True, ()).plain
-    html5lib.HTMLParser(strict=True).parse(page.render(seen, ()))
+    html5lib.HTMLParser(strict=True).parse(page.render("Words", seen, ()))
 
 
 def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
@@ -76,32 +78,72 @@ def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
     evil = graded("a<b>", file="<script>alert(1)</script>", reason=HOSTILE, status=Status.SET_ASIDE)
     many = [mistaken(f"m{number}") for number in range(12)]
     seen = overview([evil, graded("d", "mixed"), graded("e", "not_judged"), *many])
-    text = page.render(seen, ["<i>roster</i>: no folder and no archive"])
+    text = page.render("<b>Words</b>", seen, ["<i>roster</i>: no folder and no archive"])
     html5lib.HTMLParser(strict=True).parse(text)
     assert "<script" not in text
     assert "<i>" not in text
+    assert "<b>" not in text
     assert "a%3Cb%3E/report.html" in text
     assert "and 2 more" in text
+
+
+def test_names_as_long_as_they_come_fit_a_telephone() -> None:
+    """Mistakes, reasons and who is alike are no tables; those that there are can be scrolled."""
+    alike = [graded(name * 80, tokens=CODE) for name in "ab"]
+    seen = overview([*alike, mistaken("c" * 80), graded("d" * 80, "not_judged")])
+    tree = html5lib.parse(page.render("Words", seen, ()), namespaceHTMLElements=False)
+    classes = {tables.get("class") for tables in tree.iter() if tables.find("table") is not None}
+    assert classes == {"wide", "pair"}
+    assert len(tree.findall(".//ul[@class='rows']/li")) == 3
+
+
+def test_what_was_handed_in_is_told_where_it_has_another_name() -> None:
+    """An archive's ending alone is none."""
+    for file, told in {"ada": "", "ada.tar.gz": "", "submission_7": "submission_7"}.items():
+        assert page.handed_in_as(graded("ada", file=file).record) == told
+    text = page.render("Words", overview([graded("ada"), graded("b", file="submission_7")]), ())
+    assert "submission_7</span>" in text
+    assert "ada.zip" not in text
 
 
 def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) -> None:
     """Tracks differ from one submission to the next; a cell is empty where there is nothing."""
     one = graded("a")
     other = Graded(graded("=b").record, report(assignment=DIVIDED))
-    write_class([other, one], ("roster.csv: no folder",), tmp_path)
+    write_class([other, one], Found((), ("roster.csv: no folder",)), SETTINGS, tmp_path)
     with (tmp_path / "gradebook.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [cells["submission"] for cells in rows] == ["'=b", "a"]
     assert rows[0]["file"] == "'=b.zip"
     assert rows[1]["track numbers"] == ""
     assert rows[0]["track numbers"] != ""
-    assert (tmp_path / "index.html").is_file()
+
+
+def test_the_page_says_which_assignment_it_is_of(tmp_path: Path) -> None:
+    """In the title of its tab and above all else."""
+    write_class([graded("a"), graded("b", "not_judged")], Found((), ()), SETTINGS, tmp_path)
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<title>Small statistics: 1 of 2 graded</title>" in text
+    assert "<h1>Small statistics</h1>" in text
+
+
+def test_the_gradebook_alone_tells_by_what_a_platform_knows_students(tmp_path: Path) -> None:
+    """In columns of their own, if it tells so of anybody."""
+    known = Submission("b", tmp_path, sid="=17", email="b@example.org")
+    done = [kept(tmp_path, graded("a")), kept(tmp_path, graded("b"))]
+    write_class(done, Found((Submission("a", tmp_path), known), ()), SETTINGS, tmp_path)
+    first, *lines = (tmp_path / "gradebook.csv").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("submission,file,sid,email,status,")
+    assert lines[0].startswith("a,a.zip,,,")
+    assert lines[1].startswith("b,b.zip,'=17,b@example.org,")
+    others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"]
+    assert not any("example.org" in path.read_text(encoding="utf-8") for path in others)
 
 
 def test_a_row_has_all_that_a_gradebook_of_one_has() -> None:
     """Under the same names."""
     alone = next(csv.DictReader(io.StringIO(gradebook.render(CASES["mixed"]))))
-    cells = row(graded("a", "mixed"))
+    cells = row(graded("a", "mixed"), {})
     assert {name: str(cells[name]) for name in alone if name != "submission"} == {
         name: value for name, value in alone.items() if name != "submission"
     }
@@ -139,9 +181,14 @@ def test_no_code_is_too_strange_to_be_compared(tmp_path: Path) -> None:
 
 def test_settings_that_differ_are_named() -> None:
     """So that whoever starts a batch again knows what is not as it was."""
-    assert (
-        different(SETTINGS, replace(SETTINGS, seed=8, digest="1")) == "grader or assignment, seed"
-    )
+    now = replace(SETTINGS, seed=8, digest="1", only=("rope", "adamw"), isolation="strict")
+    assert differences(SETTINGS, SETTINGS) == []
+    assert differences(SETTINGS, now) == [
+        "the grader or the assignment has changed since",
+        "seed: was 7, now 8",
+        "only: was not named, now rope, adamw",
+        "isolation: was auto, now strict",
+    ]
 
 
 def test_what_grades_has_a_digest(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Why a submission has no grade, or none that says anything of it, in a sentence."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import html5lib
@@ -13,16 +14,23 @@ from cs336_grader.batch.regrade import problems_told
 from cs336_grader.batch.settings import Settings
 from cs336_grader.batch.watching import result
 from cs336_grader.batch.whole_class import row
-from cs336_grader.records import Verdict
+from cs336_grader.records import Report, Verdict
 from grader_tests.unit.sample_reports import CASES, EVERY_CHECK, report
 
 LACKS = "It needs the package lightning, which the grading environment does not have."
 RAISED = "Importing your adapters raised ValueError: x (at tests/adapters.py:1)"
 
 
+def unrun(message: str, names: Sequence[str] = EVERY_CHECK) -> Report:
+    """A report in which these checks had nothing to run."""
+    found = report(dict.fromkeys(names, message))
+    checks = [replace(one, nothing_ran=one.verdict is Verdict.FAILED) for one in found.checks]
+    return replace(found, checks=tuple(checks))
+
+
 def graded(name: str, message: str = "") -> Graded:
-    """A submission of which every check says the same, or that passed them all."""
-    found = report(dict.fromkeys(EVERY_CHECK, message)) if message else report()
+    """A submission of which nothing could be run, as a message says, or that passed all."""
+    found = unrun(message) if message else report()
     settings = Settings("submissions", "assignment", "0" * 64, 7)
     return Graded(Record(name, name, name, settings, Status.GRADED, why_nothing_ran(found)), found)
 
@@ -48,34 +56,32 @@ def test_a_zero_because_nothing_ran_says_so(message: str, told: str) -> None:
     """It stays a grade, and asks whether that is the submission."""
     one = graded("ada", message)
     assert one.record.reason == NOTHING_RAN + told
-    assert row(one)["status"] == "graded"
-    assert row(one)["reason"] == NOTHING_RAN + told
+    assert row(one, {})["status"] == "graded"
+    assert row(one, {})["reason"] == NOTHING_RAN + told
     assert result(one) == "0.0 %, but nothing of it ran"
 
 
 def test_a_zero_of_what_ran_has_no_reason() -> None:
     """Nor has one of which a part was imported, or that was not judged."""
     assert why_nothing_ran(CASES["unfinished"]) == ""
-    assert why_nothing_ran(report(dict.fromkeys(EVERY_CHECK, "Yours is 3."))) == ""
-    some = report(dict.fromkeys(EVERY_CHECK[1:], RAISED))
-    assert why_nothing_ran(some) == ""
+    assert why_nothing_ran(report(dict.fromkeys(EVERY_CHECK, RAISED))) == ""
+    assert why_nothing_ran(unrun(RAISED, EVERY_CHECK[1:])) == ""
     unjudged = report(dict.fromkeys(EVERY_CHECK, RAISED), Verdict.NOT_JUDGED)
     assert why_nothing_ran(unjudged) == ""
 
 
 def test_those_of_which_nothing_ran_are_listed_for_themselves() -> None:
-    """Under a heading of their own, and not with a green mark."""
+    """Under a heading of their own, and with a mark in the list of all."""
     seen = overview([graded("ada", RAISED), graded("grace")])
     assert [one.record.name for one in seen.empty] == ["ada"]
     assert seen.percents["ada"] == 0.0
     text = terminal.render(seen, (), 200, True, ()).plain
     assert "Nothing ran: please look\n  x ada: Nothing in it could be run" in text
     assert "with 1 of which nothing ran" in text
-    html = page.render(seen, ())
+    html = page.render("Words", seen, ())
     html5lib.HTMLParser(strict=True).parse(html)
     assert '<h2 id="empty">Nothing ran: please look</h2>' in html
     assert html.count('<span class="badge failed">nothing ran</span>') == 2
-    assert html.count('<span class="badge passed">graded</span>') == 1
     right = replace(seen, empty=())
     assert "please look" not in terminal.render(right, (), 200, True, ()).plain
 

@@ -38,8 +38,10 @@ def test_an_export_of_gradescope(tmp_path: Path) -> None:
 submission_1:
   :submitters:
   - :name: Ada Lovelace
-    :sid: "17"
+    :sid: "017"
+    :email: ada@example.org
   - :name: Grace Hopper
+    :sid: 18
   :created_at: 2026-10-01 10:00:00.000000000 Z
   :score: 3.5
 submission_2:
@@ -52,10 +54,20 @@ submission_2:
         "submission_2": "submission_2",
         "submission_3": "submission_3",
     }
-    assert find(tmp_path, but=tmp_path).left_out == ()
+    found = find(tmp_path, but=tmp_path)
+    assert found.left_out == ()
+    first, *others = [(one.sid, one.email) for one in found.submissions]
+    assert first == ("017; 18", "ada@example.org")
+    assert others == [("", ""), ("", "")]
 
 
-@pytest.mark.parametrize("text", ["- a\n", "a: b: c\n", "submission_1: 5\n", "!!python/name:os.x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("- a\n", "a: b: c\n", "submission_1: 5\n", "!!python/name:os.x"),
+        "submission_1:\n  :submitters: 5\n",
+    ],
+)
 def test_metadata_that_say_nothing(tmp_path: Path, text: str) -> None:
     """Are as good as none, and nothing in them is run."""
     write(tmp_path, {"submission_1/x.py": "", "submission_metadata.yml": text})

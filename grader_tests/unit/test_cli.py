@@ -363,3 +363,17 @@ def test_exit_codes_are_documented() -> None:
         commands.INTERRUPTED,
     ):
         assert f"\n    {code}  " in result.stdout
+
+
+def test_an_interruption_after_grading_has_a_code_of_its_own(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says nothing of the submission, as the code below the bar would."""
+
+    def show(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(printing, "show", show)
+    result = run()
+    assert result.exit_code == commands.INTERRUPTED
+    assert result.stderr.endswith("\nInterrupted.\n")

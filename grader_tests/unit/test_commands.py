@@ -1,18 +1,23 @@
 """What commands decide before and after grading: the assignment, the exit code, what to type."""
 
+import shlex
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from cs336_grader import cli, commands
+from cs336_grader import batch_command, cli, commands
+from cs336_grader.batch.settings import Settings, save_settings
 from cs336_grader.judging.choice import UnknownNameError
 from cs336_grader.records import Isolation, Report, SubmissionRecord
 from cs336_grader.request import Request
 from grader_tests.unit.submissions import write
+
+BEFORE = Settings("submissions", "assignment", "0", 7)
 
 
 def test_the_nearest_assignment_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +89,30 @@ def test_commands_to_type_begin_as_this_one_did(
     assert repeat == f"{called} run cs336 grade . --seed 7"
     look_closer = f"{called} run pytest --adapters-from=. --seed=7 CHECK"
     assert cli.look_closer_command(request) == look_closer
+
+
+@pytest.mark.parametrize(
+    ("asked", "advice"),
+    [
+        (replace(BEFORE, digest="1"), "To see whose grade changes, with the settings of then: {}"),
+        (replace(BEFORE, digest="1", isolation="none"), "with the settings of then: {}"),
+        (replace(BEFORE, isolation="none"), "To go on with it, leave the settings as they were."),
+    ],
+)
+def test_other_settings_are_told_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Settings, advice: str
+) -> None:
+    """A regrade only where what grades has changed: it does not take other settings."""
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    monkeypatch.setattr(shutil, "which", lambda _: "/bin/uv")
+    out = tmp_path / "my class"
+    save_settings(out, BEFORE)
+    assert batch_command.as_before(replace(BEFORE, seed=8), out, any_seed=True) == BEFORE
+    with pytest.raises(click.UsageError) as refused:
+        batch_command.as_before(asked, out, any_seed=False)
+    *_, last = refused.value.message.splitlines()
+    regrade = f"uv run cs336 regrade {shlex.quote(str(out))}"
+    assert last.endswith(advice.format(regrade))
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,11 @@ def test_it_is_the_same_when_it_is_built_twice(folder: Path) -> None:
     assert list(again.files.items()) == list(handed_out(folder).files.items())
 
 
+def test_git_takes_no_reports_and_no_grades() -> None:
+    """Where somebody grades from the students' repository, "git add -A" publishes none of it."""
+    assert {"report/", "class/"} <= set(handed_out(TINY).files[".gitignore"].decode().splitlines())
+
+
 @pytest.mark.parametrize("folder", [TINY, ROOT], ids=["tiny", "own"])
 def test_the_suite_comes_as_it_is(folder: Path) -> None:
     """All of it but the adapters, and the lines of the rubric that name what stays behind."""

@@ -1,11 +1,11 @@
 """Intake finds the adapters wherever they lie, and takes what they import and nothing else."""
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
-from cs336_grader.intake import NothingToGradeError, stage
+from cs336_grader.intake import NothingToGradeError, own_adapters, stage
 from cs336_grader.records import Staged, WrongRequestError
 from grader_tests.unit.submissions import ADAPTERS, NAMES, PACKAGE, STUBS, pack, write
 
@@ -15,7 +15,7 @@ MODULE = "def average(values, width):\n    return []\n"
 def staged(tmp_path: Path, files: dict[str, str | bytes]) -> Staged:
     """Stage a submission of these files."""
     into = tmp_path / "staged"
-    into.mkdir()
+    into.mkdir(parents=True)
     return stage(write(tmp_path / "submission", files), NAMES, into, package=PACKAGE)
 
 
@@ -145,6 +145,39 @@ def test_the_best_candidate_is_taken(tmp_path: Path) -> None:
     assert note.startswith("Graded old/tests/adapters.py")
     assert "tests/adapters.py" in note
     assert "unrelated" not in note
+
+
+def test_several_submissions_are_told_from_one(tmp_path: Path) -> None:
+    """Whoever grades a class as one submission is told what grades each."""
+    told = "each folder as a submission of its own: cs336 batch"
+    folders = {f"{name}/tests/adapters.py": ADAPTERS for name in ("ada", "grace")}
+    assert staged(tmp_path / "class", dict(folders)).notes[0].endswith(told)
+    found = staged(tmp_path / "one", {**folders, "tests/adapters.py": STUBS})
+    assert found.notes[0].startswith("Graded ada/tests/adapters.py")
+    assert told not in found.notes[0]
+
+
+ONE = {
+    "in the folder of the suite": "tests/adapters.py",
+    "at the top": "adapters.py",
+    "in the package": "statistics_basics/adapters.py",
+}
+
+
+@pytest.mark.parametrize("place", ONE.values(), ids=ONE)
+def test_a_folder_that_is_one_submission(tmp_path: Path, place: str) -> None:
+    """By its own adapters, unless more is filled in in a folder of another name."""
+    write(tmp_path, {place: STUBS})
+    assert own_adapters(tmp_path, NAMES, PACKAGE) == PurePosixPath(place)
+    write(tmp_path, {"ada/adapters.py": ADAPTERS})
+    assert own_adapters(tmp_path, NAMES, PACKAGE) is None
+
+
+@pytest.mark.parametrize("file", ["ada/adapters.py", "ada/tests/adapters.py", "ada.zip", "x.txt"])
+def test_a_folder_that_is_none(tmp_path: Path, file: str) -> None:
+    """It holds some, or nothing that is known."""
+    write(tmp_path, {file: STUBS})
+    assert own_adapters(tmp_path, NAMES, PACKAGE) is None
 
 
 def test_a_copy_of_the_stubs_does_not_win_over_part_of_the_work(tmp_path: Path) -> None:

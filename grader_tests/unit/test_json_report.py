@@ -56,6 +56,7 @@ def test_the_shape_is_known() -> None:
         "duration_seconds": 0.1,
         "picture": None,
         "mistakes": [],
+        "nothing_ran": False,
     }
 
 

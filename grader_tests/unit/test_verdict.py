@@ -1,7 +1,10 @@
 """How the cases of a check become one outcome."""
 
-from cs336_grader.judging.verdict import CaseResult, outcome
+import pytest
+
+from cs336_grader.judging.verdict import CaseResult, case_result, outcome
 from cs336_grader.records import Verdict
+from cs336_grader.running.faults import NoAdaptersError, SubmissionError
 
 
 def failed(name: str, *mistakes: str) -> CaseResult:
@@ -39,3 +42,19 @@ def test_only_what_explains_every_failed_case_is_a_mistake_of_the_check() -> Non
     both = [failed("a", "one", "two"), failed("b", "two", "three")]
     assert outcome("test_x", both, 0.1).mistakes == ("two",)
     assert outcome("test_x", [*both, failed("c")], 0.1).mistakes == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "nothing_ran"),
+    [
+        (SubmissionError("Importing", "ValueError", "x", (), None, nothing_ran=True), True),
+        (NoAdaptersError("importing them took too long"), True),
+        (SubmissionError("Your run_x", "ValueError", "x", (), None), False),
+        (AssertionError("Importing your adapters raised nothing."), False),
+    ],
+)
+def test_a_check_that_had_nothing_to_call_says_so(error: Exception, nothing_ran: bool) -> None:
+    """Whatever the words are, and after an explanation too; only if no case could call anything."""
+    case = case_result("test_x", error).explained(None)
+    assert outcome("test_x", [case, case], 0.1).nothing_ran == nothing_ran
+    assert not outcome("test_x", [case, failed("a")], 0.1).nothing_ran
