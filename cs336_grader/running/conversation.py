@@ -179,7 +179,7 @@ class Conversation:
         for number, what, node in answer["changed"]:
             self.arguments.apply(number, what, plain.decode(node))
         for key, node in answer["optimizers"]:
-            self.arguments.by_key[key].load_state_dict(plain.decode(node))
+            self.arguments.restore(key, plain.decode(node))
         for key, node in answer["options"]:
             self.mirrors[key].set_options(plain.decode(node))
         for key, node, position in answer["files"]:
