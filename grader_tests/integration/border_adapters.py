@@ -113,6 +113,11 @@ class Words:
         return iter(["one", "two"])
 
 
+def endless():
+    while True:
+        yield 1
+
+
 def words():
     return Words()
 

@@ -236,6 +236,17 @@ def test_an_iterator_that_fails_gives_what_it_had(adapters: Any) -> None:
     assert list(items) == []
 
 
+def test_an_iterator_gives_no_more_than_can_be_taken_in(
+    adapters: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor do several together."""
+    monkeypatch.setattr("cs336_grader.running.conversation.MAX_ITEMS", 2500)
+    first, second = adapters.endless(), adapters.endless()
+    assert [next(first), next(second)] == [1, 1]
+    with pytest.raises(WorkerLostError, match="more than 2,500 items"):
+        list(first)
+
+
 def test_files_are_found_over_there(adapters: Any, tmp_path: Path) -> None:
     """A file of a check, as path, as text, or mapped and mostly holes."""
     for text in ("grüße", "küsse"):
