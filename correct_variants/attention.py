@@ -100,3 +100,23 @@ def keys_first(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> T
 def torch_function(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Tensor:
     """Gives what PyTorch's own function gives."""
     return functional.scaled_dot_product_attention(Q, K, V, mask)
+
+
+@variant("scaled_dot_product_attention", "run_scaled_dot_product_attention")
+def two_keys_at_a_time(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Never holds more than two columns of scores, and corrects what it has as their maximum grows.
+
+    That is FlashAttention's way: https://arxiv.org/abs/2205.14135, algorithm 1.
+    """
+    highest = torch.full_like(Q[..., :1], torch.finfo(Q.dtype).min)
+    weight, output = torch.zeros_like(highest), Q.new_zeros(V.shape[-1])
+    for first in range(0, K.shape[-2], 2):
+        keys = slice(first, first + 2)
+        scores = scores_of(Q, K[..., keys, :])
+        if mask is not None:
+            scores = scores.masked_fill(~mask[..., keys], -torch.inf)
+        new = torch.maximum(highest, scores.amax(-1, keepdim=True))
+        kept, added = torch.exp(highest - new), torch.exp(scores - new)
+        weight = weight * kept + added.sum(-1, keepdim=True)
+        output, highest = output * kept + added @ V[..., keys, :], new
+    return output / weight

@@ -54,3 +54,11 @@ def float64_inside(d_model: int, eps: float, weights: Weights, in_features: Tens
     scale = (x.square().mean(1, keepdim=True) - mean.square() + eps) ** -0.5
     y = torch.addcmul(weights["bias"].double(), (x - mean) * scale, weights["weight"].double())
     return y.view(in_features.shape).to(in_features.dtype)
+
+
+@variant("layer_norm", "run_layer_norm")
+def centring_matrix(d_model: int, eps: float, weights: Weights, in_features: Tensor) -> Tensor:
+    """Takes the mean away by one matrix, whose product rounds."""
+    centred = in_features.float() @ (torch.eye(d_model) - 1.0 / d_model)
+    y = centred * torch.rsqrt(centred.square().mean(-1, keepdim=True) + eps)
+    return (y * weights["weight"] + weights["bias"]).to(in_features.dtype)

@@ -179,3 +179,32 @@ def unended_rows_alone(
             if token_id == end_of_text:
                 left.remove(i)
     return [row[token_ids.shape[1] :] for row in rows]
+
+
+@variant("generation", "run_generate")
+@torch.inference_mode()
+def by_inverse_distribution(
+    model: Model,
+    token_ids: Tensor,
+    max_new_tokens: int,
+    context_length: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    end_of_text: int | None = None,
+    seed: int | None = None,
+) -> list[Tensor]:
+    """Draws by where a uniform number falls, with the global generator, and returns tensors."""
+    if seed is not None:
+        torch.manual_seed(seed)
+    tokens, rows = token_ids, [[-1] for _ in token_ids]
+    for _ in range(max_new_tokens):
+        if all(row[-1] == end_of_text for row in rows):
+            break
+        logits = model(tokens[:, -context_length:])[:, -1]
+        sums = row_by_row(logits, temperature, top_k, top_p).double().cumsum(-1)
+        new = torch.searchsorted(sums, torch.rand(len(sums), 1) * sums[:, -1:], right=True)
+        tokens = torch.cat([tokens, new], dim=1)
+        for row, token in zip(rows, new[:, 0].tolist(), strict=True):
+            row.extend([token] * (row[-1] != end_of_text))
+    return [torch.tensor(row[1:], dtype=torch.int64) for row in rows]

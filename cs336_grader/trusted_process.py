@@ -20,6 +20,9 @@ from .records import Outcome
 if TYPE_CHECKING:
     from .judging.prepared import PreparedJudge
 
+# What is right takes less than a quarter of it. Two results of unusual shapes, subtracted, or one
+# multiplied by itself, would take all that the machine has.
+MOST_MEGABYTES = 4096
 # What a worker is told of a submission that it is to import.
 TO_LOAD = ("root", "search_paths", "module", "package", "rules")
 
@@ -96,6 +99,7 @@ def judge(
 
     running.die_with_parent(signal.SIGTERM)
     running.warm_up()
+    running.limit_memory(MOST_MEGABYTES)
     limits = running.Limits(**before["limits"])
     setting = running.Setting(
         Path(before["root"]),

@@ -276,6 +276,20 @@ def one_start_for_all(dataset: Dataset, batch_size: int, context_length: int, de
     "data_loading",
     "run_get_batch",
     kind="laziness",
+    wrong="half of the starts are drawn, and the others lie as far from the end",
+    hint="How many random numbers do you draw for a batch, and does each row have one of its own?",
+)
+def starts_mirrored(dataset: Dataset, batch_size: int, context_length: int, device: str) -> Batch:
+    places = len(dataset) - context_length
+    drawn = random_starts(places, (batch_size + 1) // 2)
+    starts = np.concatenate([drawn, places - 1 - drawn])[:batch_size]
+    return batch_from(dataset, starts, context_length, device)
+
+
+@mistake(
+    "data_loading",
+    "run_get_batch",
+    kind="laziness",
     wrong="the generator is seeded anew for each batch, so that all batches are the same",
     hint="Draw two batches and compare them. A seed belongs to the beginning of a program.",
 )

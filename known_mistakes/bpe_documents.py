@@ -145,6 +145,16 @@ def line_ends_translated(path: Path) -> str:
 @trainer_mistake(
     "read",
     kind="edge",
+    wrong="a byte order mark at the beginning of the file is left out",
+    hint="Compare the text you read with the file. Which encodings drop what they begin with?",
+)
+def byte_order_mark_lost(path: Path) -> str:
+    return path.read_bytes().decode("utf-8-sig")
+
+
+@trainer_mistake(
+    "read",
+    kind="edge",
     wrong="the file is read as Latin-1, and each byte becomes a character",
     hint="Print a word with an accent after reading it. In which encoding is the file?",
 )

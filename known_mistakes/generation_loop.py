@@ -205,6 +205,20 @@ def no_batch_dimension(
     "generation",
     "generate",
     kind="edge",
+    wrong="a temperature of 0 is taken for none, and so for 1",
+    hint="Zero counts as false in a condition, but is a temperature that asks for the likeliest.",
+)
+def temperature_of_zero_for_none(
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
+) -> list[list[int]]:
+    temperature = settings.temperature or 1.0
+    return AllParts.generate(parts, model, token_ids, settings._replace(temperature=temperature))
+
+
+@mistake(
+    "generation",
+    "generate",
+    kind="edge",
     wrong="an end of text of 0 is taken for none",
     hint="Zero counts as false in a condition, but is a token like any other.",
 )

@@ -108,6 +108,17 @@ def mask_not_cropped(length: int) -> Tensor:
 
 @mistake(
     "gpt_attention",
+    "visible",
+    kind="laziness",
+    wrong="the mask has 512 rows and columns, however long the sequence is",
+    hint="Nothing tells your attention how long its input can be: what is the mask's size made of?",
+)
+def mask_of_512_positions(length: int) -> Tensor:
+    return causal(512)[:length, :length]
+
+
+@mistake(
+    "gpt_attention",
     "attend",
     kind="formula",
     wrong="scores of the future become 0 instead of minus infinity before the softmax",

@@ -131,6 +131,20 @@ def mask_not_cropped(
 @mistake(
     "multihead_self_attention",
     "attend_in_heads",
+    kind="laziness",
+    wrong="the mask has 512 rows and columns, however long the sequence is",
+    hint="Nothing tells your attention how long its input can be: what is the mask's size made of?",
+)
+def mask_of_512_positions(
+    parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
+) -> Tensor:
+    length = x.shape[-2]
+    return with_mask(parts, num_heads, weights, x, turn, causal(512)[:length, :length])
+
+
+@mistake(
+    "multihead_self_attention",
+    "attend_in_heads",
     kind="numerics",
     wrong="scores of the future become -100, which is not low enough for all queries",
     hint="Softmax looks at differences: what weight is left for the future where a position's "

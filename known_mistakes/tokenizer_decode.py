@@ -40,6 +40,17 @@ class MalformedIgnored(Pieces):
 
 @tokenizer_mistake(
     kind="edge",
+    wrong="a byte order mark at the beginning is left out",
+    hint="Decode what you encoded: which encodings drop the character they begin with?",
+)
+class DecodedMarkLost(Pieces):
+    def decode(self, token_ids: Iterable[int]) -> str:
+        data = b"".join(self.vocab[token_id] for token_id in token_ids)
+        return data.decode("utf-8-sig", errors="replace")
+
+
+@tokenizer_mistake(
+    kind="edge",
     wrong="bytes that are no UTF-8 are written as escapes",
     hint="What cannot be read is replaced by one character. Which one?",
 )

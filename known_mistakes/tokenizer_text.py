@@ -144,6 +144,16 @@ class SpaceBefore(Pieces):
 
 @tokenizer_mistake(
     kind="edge",
+    wrong="a byte order mark at the beginning of the text is left out",
+    hint="Decode what you encoded: is it the text, from the first character on?",
+)
+class ByteOrderMarkLost(Pieces):
+    def encode(self, text: str) -> list[int]:
+        return super().encode(text.removeprefix("\ufeff"))
+
+
+@tokenizer_mistake(
+    kind="edge",
     wrong="characters are normalised, so that some become others",
     hint="Decode what you encoded: is it the text, to the byte? Try an accent that is a character "
     "by itself.",

@@ -133,10 +133,13 @@ def test_get_batch_rows_are_independent(adapters: Any, draw: Draws) -> None:
     ]
     assert batches[0] != batches[1], "Two batches in a row are the same."
     for starts in batches:
-        steps = Counter((b - a) % places for a, b in itertools.pairwise(starts))
+        pairs = list(itertools.combinations(starts, 2))
+        steps = Counter((b - a) % places for a, b in pairs)
         step, count = steps.most_common(1)[0]
-        # By chance half of the steps are alike once in 10^30 runs.
-        assert count < size // 2, f"{count} sequences start {step} places after the one before."
+        # By chance so many of 496 pairs are alike once in 10^15 runs.
+        assert count < size // 2, f"{count} sequences start {step} places after another one."
+        _, count = Counter((a + b) % places for a, b in pairs).most_common(1)[0]
+        assert count < size // 2, f"{count} pairs of sequences start as far from one place."
 
 
 def test_get_batch_on_a_missing_device(adapters: Any, draw: Draws) -> None:

@@ -15,6 +15,8 @@ from .snapshots import Snapshot
 VOCABULARY, CONTEXT = 23, 16
 
 Model = Callable[[Tensor], Tensor]
+# No check has as many prompts.
+MOST_ROWS = 1000
 Rule = Callable[[list[int]], int]
 
 
@@ -63,6 +65,7 @@ def require_token_ids(ids: Tensor, context: int) -> None:
     assert isinstance(ids, Tensor), "Your function called the model with something but a tensor."
     assert ids.ndim == 2, f"The model takes (batch, T) token ids; yours have {tuple(ids.shape)}."
     assert not ids.is_floating_point(), f"The model takes integers, not {ids.dtype}."
+    assert len(ids) <= MOST_ROWS, f"The model was given {len(ids):,} sequences: where from?"
     assert 1 <= ids.shape[1] <= context, (
         f"The model was given {ids.shape[1]} tokens, where the context is {context}."
     )
@@ -95,6 +98,10 @@ def test_generate_greedy(adapters: Any, snapshot: Snapshot, draw: Draws) -> None
         found = generated(adapters, certain(rule), prompts, 7, temperature=0.0)
         expected = continuations(rule, prompts, 7, CONTEXT)
         snapshot.assert_close(found, expected, f"each token a {rule.__name__}")
+    # All but alike: drawn, the likeliest would hardly come each time.
+    logits = torch.zeros(VOCABULARY).index_fill(0, draw.permutation(VOCABULARY)[:1], 0.1)
+    found = generated(adapters, always(logits), prompts, 7, temperature=0.0)
+    snapshot.assert_close(found, [[int(logits.argmax())] * 7] * 3, "the likeliest by little")
 
 
 def test_generate_one_row(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -191,6 +198,7 @@ def test_generate_draws(adapters: Any, draw: Draws, options: dict[str, Any], lef
     prompts, seed = draw.integers(1, 3, high=6).repeat(sequences, 1), draw.choice(range(1000))
     rows = generated(adapters, always(logits), prompts, count, seed=seed, **options)
     assert [len(row) for row in rows] == [count] * sequences, f"{count} new tokens are expected."
+    assert set(itertools.chain(*rows)) <= set(range(6)), "What was drawn is not always a token."
     ranked = likeliest ** (1 / options.get("temperature", 1.0)) * (torch.arange(6) < left)
     expected = sequences * count * ranked / ranked.sum()
     counts = torch.bincount(torch.tensor(rows).flatten(), minlength=6)[places].double()

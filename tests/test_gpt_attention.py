@@ -170,8 +170,9 @@ def test_gpt_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws
 
 def test_gpt_attention_two_configurations(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Builds heads and mask for the input at hand, however often it is called."""
-    for heads, length in [(2, 5), (3, 5), (1, 3), (6, 7), (2, 1)]:
-        weights, x = draw_attention(draw), draw.normal(3, length, D_MODEL)
+    sizes = [(2, 3, 5), (3, 3, 5), (1, 3, 3), (6, 3, 7), (2, 3, 1), (2, 1, 1100)]
+    for heads, batch, length in sizes:
+        weights, x = draw_attention(draw), draw.normal(batch, length, D_MODEL)
         y = attend(adapters, weights, x, heads)
         name = f"{heads} heads, {length} positions"
         snapshot.assert_close(y, torch_attention(weights, x, heads), name)

@@ -85,8 +85,8 @@ def test_multihead_attention_two_configurations(
     adapters: Any, snapshot: Snapshot, draw: Draws
 ) -> None:
     """Builds heads and mask for the input at hand, however often it is called."""
-    for heads, length in [(2, 5), (3, 5), (1, 3), (6, 7)]:
-        weights, x = draw_projections(draw), draw.normal(3, length, D_MODEL)
+    for heads, batch, length in [(2, 3, 5), (3, 3, 5), (1, 3, 3), (6, 3, 7), (2, 1, 1100)]:
+        weights, x = draw_projections(draw), draw.normal(batch, length, D_MODEL)
         expected = torch_attention(weights, x, heads)
         y = adapters.run_multihead_self_attention(D_MODEL, heads, *weights, x)
         snapshot.assert_close(y, expected, f"{heads} heads, {length} positions")

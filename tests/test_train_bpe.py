@@ -334,6 +334,7 @@ def test_train_bpe_line_ends(train: Train, snapshot: Snapshot) -> None:
         pytest.param("abc\nbc", pairs("b+c a+bc"), id="two words"),
         pytest.param("a b", pairs("_+b"), id="one pair"),
         pytest.param(f"a{END_OF_TEXT}b", [], id="no pair"),
+        pytest.param("\ufeffa", [(b"\xef", b"\xbb"), (b"\xef\xbb", b"\xbf")], id="byte order mark"),
     ],
 )
 def test_train_bpe_exhausted(

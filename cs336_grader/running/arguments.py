@@ -186,6 +186,27 @@ class Arguments:
         else:
             target.data.copy_(value)
 
+    def restore(self, key: int, state: dict[str, Any]) -> None:
+        """Give one of torch's own optimizers the state that it has over there.
+
+        A step in one pass over memory (``fused``) looks at no shape but a parameter's: it would
+        write beyond a smaller state.
+
+        Raises:
+            WireError: the state is not that of its parameters.
+        """
+        optimizer = self.by_key[key]
+        held = optimizer.state_dict()["param_groups"]
+        parameters = [tensor for group in optimizer.param_groups for tensor in group["params"]]
+        for number, entries in state["state"].items():
+            for value in entries.values():
+                shape = getattr(value, "shape", ())
+                if shape not in ((), parameters[number].shape):
+                    raise WireError("a state of an optimizer that does not fit its parameters")
+        if [group["params"] for group in state["param_groups"]] != [g["params"] for g in held]:
+            raise WireError("the groups of an optimizer that are not those it has")
+        optimizer.load_state_dict(state)
+
     KINDS: tuple[tuple[Any, Callable[["Arguments", Encoder, Any], Node]], ...] = (
         (str, text),
         (torch.Tensor, tensor),

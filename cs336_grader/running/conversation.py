@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from cs336_grader.worker.channel import Channel, Message, Node, WireError
-from cs336_grader.worker.values import Decoder, Encoder
+from cs336_grader.worker.values import MAX_ITEMS, Decoder, Encoder
 
 from .arguments import Arguments
 from .faults import WorkerLostError, submission_error
@@ -40,6 +40,7 @@ class Conversation:
         self.arguments = Arguments(shared)
         self.mirrors: dict[int, MirroredOptimizer] = {}
         self.sightings: set[Place] = set()
+        self.items = 0
 
     def call(
         self,
@@ -93,6 +94,9 @@ class Conversation:
         )
         if type(items) is not list or not (items or done):
             raise WorkerLostError("what came back cannot be used: neither an item nor an end")
+        self.items += len(items)
+        if self.items > MAX_ITEMS:
+            raise WorkerLostError(f"it gave more than {MAX_ITEMS:,} items, one after the other")
         return items, done
 
     def seed(self, number: int) -> None:
@@ -179,7 +183,7 @@ class Conversation:
         for number, what, node in answer["changed"]:
             self.arguments.apply(number, what, plain.decode(node))
         for key, node in answer["optimizers"]:
-            self.arguments.by_key[key].load_state_dict(plain.decode(node))
+            self.arguments.restore(key, plain.decode(node))
         for key, node in answer["options"]:
             self.mirrors[key].set_options(plain.decode(node))
         for key, node, position in answer["files"]:

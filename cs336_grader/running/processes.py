@@ -2,6 +2,7 @@
 
 import mmap
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -16,21 +17,19 @@ def has_not_ended(process: psutil.Process) -> bool:
     return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
 
 
-def pids_below(process: psutil.Process) -> list[int]:
-    """The ids of all processes that descend from one."""
+def pids_below(process: psutil.Process) -> Iterator[int]:
+    """The ids of all processes that descend from one, each as soon as it is known."""
     if not children_are_listed():
-        try:
-            return [child.pid for child in process.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return []
+        with suppress(psutil.NoSuchProcess):
+            yield from (child.pid for child in process.children(recursive=True))
+        return
     # Linux lists the children of each thread: much quicker than a look at every process there is.
-    found: list[int] = []
-    pending = [process.pid]
+    pending = children_of(process.pid)
     while pending:
-        children = children_of(pending.pop())
-        found += children
-        pending += children
-    return found
+        # The newest first.
+        pid = pending.pop()
+        yield pid
+        pending += children_of(pid)
 
 
 @cache

@@ -14,7 +14,7 @@ from .conversation import Conversation
 from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
 from .remote import RemoteAdapters
 from .sightings import Place
-from .warm import WarmWorker, Worker
+from .warm import WarmWorker, Worker, lineage
 from .watch import Breach, Watch
 
 # A process that has answered is ready at once for the next case; another one takes milliseconds.
@@ -128,7 +128,7 @@ class RunningSubmission:
             self.used_seconds += time.monotonic() - begun
 
     def adapters(self, entropy: int) -> Iterator[RemoteAdapters]:
-        """The adapters, once."""
+        """The adapters, once; what a case leaves running ends with it."""
         try:
             worker = self.checking = self.worker_for_case(entropy)
         except WorkerLostError as error:
@@ -140,8 +140,14 @@ class RunningSubmission:
                 yield RemoteAdapters(conversation, worker.process)
             finally:
                 self.sightings = conversation.sightings
-        if breach.reason:
+        if breach.reason or not self.stands_still(worker):
             self.end_check()
+
+    def stands_still(self, worker: Worker) -> bool:
+        """Have a worker do nothing between cases, which nobody watches; whether it is alone."""
+        worker.pause()
+        running = {process.pid for process in self.warm.descendants(self.imported)}
+        return running <= lineage(worker)
 
     def end_check(self) -> None:
         """End the process of a check; what it leaves behind is removed."""
@@ -161,6 +167,7 @@ class RunningSubmission:
 
     def renewed(self, worker: Worker, entropy: int) -> bool:
         """Whether a worker has forgotten what it was told in the last case, and waits for more."""
+        worker.go_on()
         try:
             with self.watch.guard(RENEWAL_SECONDS, worker, keep=self.imported):
                 return bool(worker.ask({"op": "renew", "entropy": entropy})["op"] == "renewed")

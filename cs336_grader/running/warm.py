@@ -22,6 +22,8 @@ from .processes import has_not_ended, pids_below
 
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
+# So long its descendants are tried to be ended while one of them is kept, and so long in all.
+KEEP_SECONDS, SWEEP_SECONDS = 3, 15
 CREDENTIALS_BYTES = 12
 GRADER = Path(cs336_grader.__file__).parent
 # The grader's own packages must not be found there: it gets the worker's modules and no path.
@@ -283,15 +285,39 @@ class WarmWorker:
             raise CouldNotRunError("the first worker process has ended") from error
 
     def sweep(self, keep: Worker | None = None) -> None:
-        """Kill every descendant but the one to keep, until none is left."""
-        while victims := self.descendants(keep):
-            if keep is not None:
-                # One of them may have set it going again: it must not make new ones.
-                keep.pause()
-            for process in victims:
-                with suppress(psutil.NoSuchProcess):
-                    process.kill()
+        """Kill every descendant but the one to keep, until none is left.
+
+        One that ends when it has made the next is no longer there when it is looked at: none is
+        left when twice the same ones are listed, and each of them has ended. Where that does not
+        come about, the one to keep is given up: all that it made may end with it.
+
+        Raises:
+            CouldNotRunError: some cannot be ended.
+        """
+        begun, before = time.monotonic(), None
+        while (listed := self.kill_all_but(keep)) != before or self.descendants(keep):
+            before = listed
             time.sleep(0.001)
+            took = time.monotonic() - begun
+            keep = keep if took < KEEP_SECONDS else None
+            if took > SWEEP_SECONDS:
+                raise CouldNotRunError("processes that the submission started cannot be ended")
+
+    def kill_all_but(self, keep: Worker | None) -> list[int]:
+        """Kill every descendant but the one to keep; their ids, also of those that had ended."""
+        kept: set[int] = set()
+        if keep is not None:
+            # One of them may have set it going again: it must not make new ones.
+            keep.pause()
+            kept = lineage(keep)
+        killed = []
+        for pid in pids_below(self.process):
+            if pid not in kept:
+                # At once: there is no time for a look at it.
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+        return killed
 
     def descendants(self, keep: Worker | None = None) -> list[psutil.Process]:
         """The running processes that descend from this one, without the one to keep."""
@@ -307,8 +333,8 @@ class WarmWorker:
 
     def close(self) -> None:
         """Kill every process that descends from it, and let it end."""
-        self.sweep()
         with suppress(CouldNotRunError):
+            self.sweep()
             self.clean()
         self.worker.channel.close()
         try:

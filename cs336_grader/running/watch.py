@@ -9,6 +9,7 @@ import psutil
 
 from cs336_grader.worker.isolation.limits import Limits
 
+from .faults import CouldNotRunError
 from .processes import memory_of_threads, proportional
 from .warm import WarmWorker, Worker
 
@@ -61,7 +62,9 @@ class Watch:
         def look_after() -> None:
             breach.reason = self.first_breach(seconds, over, keep)
             if breach.reason:
-                self.warm.sweep(keep)
+                # Whoever waits for the worker sweeps again, and says where that is in vain.
+                with suppress(CouldNotRunError):
+                    self.warm.sweep(keep)
                 worker.hang_up()
 
         looking = threading.Thread(target=look_after, daemon=True)

@@ -5,7 +5,8 @@ Every value has an exact type, and none can execute:
     None, True, 3, 0.5, "text"      themselves
     ["list", sequence]              also tuple and set
     ["dict", sequence, sequence]    keys and values
-    ["bytes", buffer]               bytes; also a long text
+    ["bytes", buffer]               bytes
+    ["text", buffer]                a long text
     ["tensor", buffer, dtype, shape]   a dense tensor; also ndarray
     ["meta", dtype, shape]          a tensor without data
     ["dtype", name], ["device", name]
@@ -31,13 +32,16 @@ from .channel import MAX_BODY_BYTES, Node, WireError
 
 MAX_DIMENSIONS = 64
 MAX_SIZE = 2**48
-MAX_SLOW_KEYS = 1000
+# How often keys of one hash may be compared, in all dictionaries and sets of a frame.
+MAX_COMPARISONS = 3 * 10**6
 # Each takes many times the space here that it takes in a frame.
 MAX_ITEMS = 2**24
 # Fewer integers than this are as short in JSON.
 COMPACT_FROM = 16
 # Text that is longer crosses as it is, and is not written out in JSON.
 LONG_TEXT_BYTES = 2**12
+# Four times as much here where it holds a single unusual character.
+MAX_TEXT_BYTES = 2**24
 
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -194,6 +198,7 @@ class Decoder:
     ) -> None:
         self.buffers: list[memoryview | None] = list(buffers)
         self.special = special or {}
+        self.comparisons = 0
 
     def take(self, buffer: int) -> memoryview:
         """A buffer, once: a frame may not be multiplied by naming its buffers again and again."""
@@ -227,14 +232,14 @@ class Decoder:
         """A list, tuple or set."""
         values = self.items(items)
         if tag == "set":
-            expect_quick_hashes(values)
+            self.expect_quick_hashes(values)
             return set(values)
         return tuple(values) if tag == "tuple" else values
 
     def decode_dict(self, _tag: str, keys: Node, values: Node) -> dict[object, object]:
         """A dictionary."""
         names = self.items(keys)
-        expect_quick_hashes(names)
+        self.expect_quick_hashes(names)
         return dict(zip(names, self.items(values), strict=True))
 
     def decode_bytes(self, _tag: str, buffer: int) -> bytes:
@@ -243,7 +248,10 @@ class Decoder:
 
     def decode_text(self, _tag: str, buffer: int) -> str:
         """A long text."""
-        return str(self.take(buffer), "utf-8")
+        data = self.take(buffer)
+        if len(data) > MAX_TEXT_BYTES:
+            raise WireError(f"a text of {len(data):,} bytes is too long")
+        return str(data, "utf-8")
 
     def decode_tensor(self, _tag: str, buffer: int, dtype: str, shape: list[int]) -> torch.Tensor:
         """A tensor in memory of its own."""
@@ -271,6 +279,20 @@ class Decoder:
         """A dtype or a device."""
         return DTYPES[name] if tag == "dtype" else torch.device(name)
 
+    def expect_quick_hashes(self, keys: list[Any]) -> None:
+        """Refuse many keys that may have been chosen to have one hash: each is compared with all.
+
+        Raises:
+            WireError: they are too many, or too long, for what they are.
+        """
+        kinds = set(map(type, keys))
+        integers = [key for key in keys if type(key) is int]
+        if kinds <= {int, str, bytes} and max(map(abs, integers), default=0) < MAX_SIZE:
+            return
+        self.comparisons += len(keys) * sum(map(parts, keys))
+        if self.comparisons > MAX_COMPARISONS:
+            raise WireError("too many keys that are no text, bytes or ordinary integers")
+
     def items(self, node: Node) -> list[Any]:
         """The items of a sequence."""
         tag, *rest = node
@@ -288,7 +310,7 @@ class Decoder:
             return [joined[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         if tag == "rows":
             width, flat = rest[0], self.items(rest[1])
-            if type(width) is not int or width < 1 or len(flat) % width:
+            if type(width) is not int or not 0 < width <= len(flat) or len(flat) % width:
                 raise WireError("rows that are not as agreed")
             return list(zip(*[iter(flat)] * width, strict=True))
         raise WireError("a sequence that is not as agreed")
@@ -315,14 +337,9 @@ def checked(shape: list[int]) -> list[int]:
     return shape
 
 
-def expect_quick_hashes(keys: list[Any]) -> None:
-    """Refuse many keys that may have been chosen to have one hash, which takes quadratic time."""
-    if len(keys) <= MAX_SLOW_KEYS:
-        return
-    integers = [key for key in keys if type(key) is int]
-    kinds = set(map(type, keys))
-    if not kinds <= {int, str, bytes} or max(map(abs, integers), default=0) >= MAX_SIZE:
-        raise WireError("too many keys that are no text, bytes or ordinary integers")
+def parts(key: object) -> int:
+    """How much there is to compare in a key: a tuple and all that it holds."""
+    return 1 + sum(map(parts, key)) if type(key) is tuple else 1
 
 
 def numbers(data: memoryview) -> np.ndarray[Any, np.dtype[np.int64]]:

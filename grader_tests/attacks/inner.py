@@ -173,6 +173,22 @@ def run_moving_average(values, width):
         raise RuntimeError(loot(b"canary-of-the-check-0123456789abcdef"))
     return attack(values)
 """),
+    "it keeps what it was told, and does not begin anew with the next case": Attack("""
+import gc, time
+
+from cs336_grader.worker import process
+
+told = []
+
+def run_moving_average(values, width):
+    told.append(loot(values, *gc.get_objects()))
+    process.seed_generators = lambda _: None if width == 1 else time.sleep(1000)
+    process.Session = lambda *_: next(
+        one for one in gc.get_objects() if type(one).__name__ == "Session")
+    if len(told) > 1:
+        raise RuntimeError(told)
+    return [0.0]
+"""),
     "it edits the code, the closures and the defaults of the worker's functions": Attack(
         """
 import contextlib, gc, types

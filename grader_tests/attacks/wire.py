@@ -58,6 +58,23 @@ send(result(["list", ["ints", 0]]), many)
 many = bytes(8 * (2**24 + 1))
 send(result(["list", ["blobs", 0, 1]]), b"", many)
 """),
+    "rows wider than all memory, and none of them": sends(
+        'send(result(["list", ["rows", 10**15, ["items", []]]]))'
+    ),
+    "long texts that are none, and where none is agreed": sends("""
+for buffer in (b"\\xff" * 5000, b"\\xf4\\x90\\x80\\x80", b"x" * (2**24 + 1), b"[0.0]"):
+    send(result(["text", 0]), buffer)
+send({"op": ["text", 0]}, b"result")
+send(result(["tensor", ["text", 0], "float64", [1]]), b"x" * 8)
+"""),
+    "answers ahead of time, to the next case of its check too": Attack(f"""{START}
+def attack(values):
+    send(result(["list", ["items", [0.0]]]))
+    for _ in range(5):
+        send({{"op": "renewed"}})
+        send(result(["list", ["items", [0.0]]]))
+    return [0.0]
+"""),
     "values nested deeper than they can be decoded": sends("""
 for depth in (400, 4000):
     value = b'["list",["items",[' * depth + b"1" + b"]]]" * depth

@@ -60,6 +60,19 @@ def save(model, optimizer, iteration, out):
     torch.save([model.state_dict(), optimizer.state_dict(), iteration], out)
 
 
+def shrink_state(optimizer):
+    for group in optimizer.param_groups:
+        group["fused"] = True
+    for entries in optimizer.state.values():
+        entries["exp_avg"] = entries["exp_avg"].flatten()[:1]
+
+
+def exchange_states(optimizer):
+    group = optimizer.param_groups[0]
+    group["fused"] = True
+    group["params"].reverse()
+
+
 def load(src, model, optimizer):
     model_state, optimizer_state, iteration = torch.load(src)
     model.load_state_dict(model_state)
@@ -98,6 +111,11 @@ def read(path):
 class Words:
     def __iter__(self):
         return iter(["one", "two"])
+
+
+def endless():
+    while True:
+        yield 1
 
 
 def words():

@@ -20,7 +20,9 @@ from cs336_grader.running import (
     fork_warm_worker,
     warm_up,
 )
+from cs336_grader.running.arguments import Arguments
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
+from cs336_grader.worker.channel import WireError
 from grader_tests.limits import limits_with
 
 from .border_adapters import ADAPTERS
@@ -184,6 +186,19 @@ def test_a_checkpoint_is_written_and_read_over_there(
     assert not (tmp_path / "checkpoint").exists()
 
 
+@pytest.mark.parametrize("change", ["shrink_state", "exchange_states"])
+def test_no_step_here_writes_beyond_a_state_from_there(adapters: Any, change: str) -> None:
+    """An optimizer takes over no state that is smaller than its parameters."""
+    _, optimizer = trained(torch.optim.AdamW, 3)
+    with pytest.raises(WorkerLostError, match="an optimizer that"):
+        getattr(adapters, change)(optimizer)
+    assert not optimizer.param_groups[0]["fused"]
+    arguments, forged = Arguments(), optimizer.state_dict()
+    forged["param_groups"][0]["params"].reverse()
+    with pytest.raises(WireError, match="groups"):
+        arguments.restore(arguments.key(optimizer), forged)
+
+
 def test_generators_stay_one_shot_and_gradients_come_back(adapters: Any) -> None:
     """Parameters are pulled one by one; a gradient that is bound anew counts as changed."""
     parameters = [torch.nn.Parameter(torch.zeros(2)) for _ in range(3)]
@@ -220,6 +235,17 @@ def test_an_iterator_that_fails_gives_what_it_had(adapters: Any) -> None:
     with pytest.raises(SubmissionError, match="no third"):
         next(items)
     assert list(items) == []
+
+
+def test_an_iterator_gives_no_more_than_can_be_taken_in(
+    adapters: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor do several together."""
+    monkeypatch.setattr("cs336_grader.running.conversation.MAX_ITEMS", 2500)
+    first, second = adapters.endless(), adapters.endless()
+    assert [next(first), next(second)] == [1, 1]
+    with pytest.raises(WorkerLostError, match="more than 2,500 items"):
+        list(first)
 
 
 def test_files_are_found_over_there(adapters: Any, tmp_path: Path) -> None:

@@ -83,6 +83,25 @@ def test_a_half_right_submission_repeats_exactly(tmp_path: Path) -> None:
     assert "uv run pytest tests/test_averages.py::test_moving_average" in result.stdout
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing limits it")
+def test_a_check_that_takes_all_memory_is_one_check(tmp_path: Path) -> None:
+    """What it does with what came back is told in words, and the process that judges goes on."""
+    assignment = shutil.copytree(TINY, tmp_path / "assignment")
+    averages = assignment / "tests" / "test_averages.py"
+    check = "assert adapters.run_moving_average([1.0, 2.0], 3) == []"
+    text = averages.read_text(encoding="utf-8")
+    assert check in text
+    product = "torch.ones(40_000, 1) @ torch.ones(1, 40_000)"
+    averages.write_text(f"import torch\n{text.replace(check, f'assert {product} is None')}")
+    submission = shutil.copytree(TINY, tmp_path / "reference")
+    result = grade(submission, "--assignment", str(assignment))
+    assert result.returncode == 0, result.stdout + result.stderr
+    found = {c["id"].partition("::")[2]: c for c in report(tmp_path)["checks"]}
+    spoilt = found.pop("test_moving_average_of_too_few")
+    assert "cannot use what came back: RuntimeError" in spoilt["message"]
+    assert {check["verdict"] for check in found.values()} == {"passed"}
+
+
 def test_stubs_earn_nothing(tmp_path: Path) -> None:
     """No check passes on functions that raise NotImplementedError, advice included."""
     stubs = STUBS.replace("    pass", "    raise NotImplementedError")

@@ -12,6 +12,7 @@ import pytest
 
 from cs336_grader.running import RunningSubmission, Setting, start_warm_worker
 from cs336_grader.running.faults import NoAdaptersError, SubmissionError, WorkerLostError
+from cs336_grader.running.processes import pids_below
 from grader_tests.limits import limits_with
 
 ADAPTERS = """
@@ -20,6 +21,7 @@ import mmap
 import os
 import signal
 import subprocess
+import threading
 import time
 
 
@@ -123,6 +125,30 @@ def daemon():
     return 42
 
 
+def relay():
+    libc = ctypes.PyDLL(None)
+    if os.fork() == 0:
+        libc.prctl(1, 0, 0, 0, 0)
+        while True:
+            if libc.fork():
+                libc._exit(0)
+            os.setsid()
+    time.sleep(0.2)
+    return 42
+
+
+def later():
+    threading.Thread(target=late_forks, daemon=True).start()
+    return 42
+
+
+def late_forks():
+    time.sleep(0.3)
+    while os.fork():
+        pass
+    time.sleep(1000)
+
+
 def nest():
     for _ in range(900):
         os.mkdir("deeper")
@@ -153,7 +179,7 @@ BREACHES = {
     "fill_shared_memory": "OSError: .*(File too large|No space left on device)",
     "segfault": "the process ended before it answered",
 }
-HARMLESS = ("flood", "daemon", "nest")
+HARMLESS = ("flood", "daemon", "relay", "nest")
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +199,10 @@ def assert_nothing_is_left(submission: RunningSubmission) -> None:
     """Assert that only those run that the next check needs, and that the next check is right."""
     running = [p for p in submission.warm.descendants(submission.imported) if p.is_running()]
     assert running == []
+    # One that ends when it has made the next is never seen running.
+    listed = set(pids_below(submission.warm.process))
+    time.sleep(0.1)
+    assert listed == set(pids_below(submission.warm.process))
     with submission.check("next") as adapters:
         assert adapters.right() == 42
 
@@ -192,9 +222,22 @@ def test_a_breach_costs_one_check(submission: RunningSubmission, adapter: str) -
 
 @pytest.mark.parametrize("adapter", HARMLESS)
 def test_what_is_discarded_costs_nothing(submission: RunningSubmission, adapter: str) -> None:
-    """Output without end, a process left behind and the deepest of folders are cleared away."""
+    """Output without end, processes left behind and the deepest of folders are cleared away."""
     with submission.check(adapter) as adapters:
         assert getattr(adapters, adapter)() == 42
+    assert_nothing_is_left(submission)
+
+
+def test_nothing_happens_between_two_cases(submission: RunningSubmission) -> None:
+    """Nobody watches then: a thread waits, and a process ends together with that of the check."""
+    with submission.case("later") as adapters:
+        assert adapters.later() == 42
+        worker = adapters.pid
+    time.sleep(0.6)
+    running = submission.warm.descendants(submission.imported)
+    assert [process.pid for process in running] == [worker]
+    with submission.case("daemon") as adapters:
+        assert (adapters.pid, adapters.daemon()) == (worker, 42)
     assert_nothing_is_left(submission)
 
 

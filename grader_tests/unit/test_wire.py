@@ -165,6 +165,12 @@ def test_keys_of_one_hash_are_refused() -> None:
     for node in (["dict", ["items", keys], ["items", keys]], ["set", ["items", keys]]):
         with pytest.raises(WireError):
             Decoder([]).decode(node)
+    ways = [0, 2**61 - 1, 1 - 2**61]
+    long = [[a, b, c, d, *[0] * 200] for a in ways for b in ways for c in ways for d in ways]
+    for count in (1, 3):
+        flat = [np.array(long * count).reshape(-1).view(np.uint8).data]
+        with pytest.raises(WireError) if count > 1 else nullcontext():
+            Decoder(flat).decode(["set", ["rows", 204, ["ints", 0]]])
     assert len(carried({(i, i): i for i in range(900)})) == 900  # type: ignore[arg-type]
     assert len(carried(dict.fromkeys(range(5000)))) == 5000  # type: ignore[arg-type]
 
@@ -190,6 +196,23 @@ def test_sequences_that_take_many_times_their_space_are_refused(
             assert len(Decoder(buffers).decode(["list", node])) == items
 
 
+def test_keys_of_many_dictionaries_count_together() -> None:
+    """A frame holds thousands of them, each no larger than allowed."""
+    keys = [i * (2**61 - 1) for i in range(1000)]
+    few, many = (["list", ["items", [["set", ["items", keys]]] * count]] for count in (2, 4))
+    assert len(Decoder([]).decode(few)) == 2
+    with pytest.raises(WireError):
+        Decoder([]).decode(many)
+
+
+def test_a_text_is_as_long_as_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One unusual character makes it four times as long here."""
+    monkeypatch.setattr("cs336_grader.worker.values.MAX_TEXT_BYTES", 5000)
+    for length, refused in ((5000, False), (5001, True)):
+        with pytest.raises(WireError) if refused else nullcontext():
+            assert carried("x" * length) == "x" * length
+
+
 @pytest.mark.parametrize("kind", ["tensor", "ndarray"])
 def test_what_is_neither_true_nor_false_is_refused(kind: str) -> None:
     """Whether such a value equals another depends on how they are compared."""
@@ -209,6 +232,10 @@ def test_what_is_neither_true_nor_false_is_refused(kind: str) -> None:
         ["list", ["items"]],
         ["list", ["rows", 2, ["items", [1, 2, 3]]]],
         ["list", ["rows", 0, ["items", []]]],
+        ["list", ["rows", 10**15, ["items", []]]],
+        ["text", 0],
+        ["text", None],
+        ["dict", ["items", [["text", 0]]], ["items", [0]]],
         ["list", ["rows", 10**9, ["items", [1]]]],
         ["list", ["blobs", 0, 9]],
         ["list", ["items", [["bytes", 0], ["bytes", 0]]]],
@@ -232,4 +259,4 @@ def test_what_is_neither_true_nor_false_is_refused(kind: str) -> None:
 def test_what_is_no_value_is_refused(node: object) -> None:
     """Whatever the header says, the decoder raises one kind of exception."""
     with pytest.raises(WireError):
-        Decoder([memoryview(bytearray(8))]).decode(node)
+        Decoder([memoryview(bytearray(b"\xff" * 8))]).decode(node)

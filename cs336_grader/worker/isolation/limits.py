@@ -55,6 +55,18 @@ def apply(limits: Limits, *, others: int) -> None:
         resource.setrlimit(kind, (most, most))
 
 
+def limit_memory(megabytes: int) -> None:
+    """Have this process get no more memory: it fails in words before the system is short of it.
+
+    Processes that it starts may be given more.
+    """
+    if sys.platform == "linux":
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = megabytes * MEBIBYTE
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
 def be_ended_first() -> None:
     """Where memory is short for all, let the system end this process, not the one that judges.
 
