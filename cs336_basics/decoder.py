@@ -28,7 +28,8 @@ class KeyValueCache:
     """The keys and values that one layer's attention has computed so far, one context at most.
 
     With it, a forward pass over new tokens alone gives what one over all tokens would give for
-    them, because a causal model computes nothing anew for what lies in the past.
+    them, because a causal model computes nothing anew for what lies in the past. It is filled in
+    place: autograd refuses to go back through it.
     """
 
     def __init__(self, context_length: int) -> None:
