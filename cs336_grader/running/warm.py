@@ -23,7 +23,7 @@ from .processes import has_not_ended, pids_below
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
 # So long its descendants are tried to be ended while one of them is kept, and so long in all.
-KEEP_SECONDS, SWEEP_SECONDS = 3, 15
+KEEP_SECONDS, SWEEP_SECONDS = 10, 30
 CREDENTIALS_BYTES = 12
 GRADER = Path(cs336_grader.__file__).parent
 # The grader's own packages must not be found there: it gets the worker's modules and no path.

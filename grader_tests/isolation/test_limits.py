@@ -235,7 +235,8 @@ def test_nothing_happens_between_two_cases(submission: RunningSubmission) -> Non
         worker = adapters.pid
     time.sleep(0.6)
     running = submission.warm.descendants(submission.imported)
-    assert [process.pid for process in running] == [worker]
+    # Beside it, the one that ends with it may run.
+    assert {process.pid for process in running} <= {worker, psutil.Process(worker).ppid()}
     with submission.case("daemon") as adapters:
         assert (adapters.pid, adapters.daemon()) == (worker, 42)
     assert_nothing_is_left(submission)
