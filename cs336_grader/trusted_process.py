@@ -99,7 +99,6 @@ def judge(
 
     running.die_with_parent(signal.SIGTERM)
     running.warm_up()
-    running.limit_memory(MOST_MEGABYTES)
     limits = running.Limits(**before["limits"])
     setting = running.Setting(
         Path(before["root"]),
@@ -110,6 +109,8 @@ def judge(
     )
     try:
         with contextlib.closing(first_worker(setting, before["python"], prepared)) as warm:
+            # Of this process alone: workers have limits of their own, or none.
+            running.limit_memory(MOST_MEGABYTES)
             found = running.measure(warm, limits.memory_megabytes)
             tell("isolation", **asdict(found.isolation()), missing=found.missing, mend=found.mend())
             if before["isolation"] == "strict" and (reason := found.not_strict()):

@@ -1,6 +1,7 @@
 """The adapters of a submission that tries, one function each, what has to cross the border."""
 
 ADAPTERS = """
+import gc
 import multiprocessing
 import os
 import signal
@@ -23,6 +24,15 @@ def kinds(*args):
 def masked_attention(q, k, v, mask):
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+
+
+def answer_and_linger():
+    channel = next(one for one in gc.get_objects() if type(one).__name__ == "Channel"
+                   and one.connection.fileno() >= 0)
+    answer = {"op": "result", "call": 0, "value": 42, "changed": [], "optimizers": [],
+              "options": [], "files": []}
+    channel.send(answer)
+    time.sleep(1000)
 
 
 def double_in_place(x):

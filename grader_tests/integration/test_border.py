@@ -1,7 +1,6 @@
 """A function of a submission behaves, across the border, as if it were called directly."""
 
 import io
-import os
 import signal
 import zlib
 from collections.abc import Iterator
@@ -294,14 +293,15 @@ def test_the_cases_of_a_check_share_a_process(submission: RunningSubmission) -> 
 
 
 def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission) -> None:
-    """It has ended, stands still, or is in the middle of its work: the next case gets another."""
+    """It has ended, or is in the middle of its work: the next case gets another one."""
     with submission.case("ends") as adapters, pytest.raises(WorkerLostError):
         adapters.exit_now()
-    with submission.case("stands still") as adapters:
-        os.kill(standing := adapters.pid, signal.SIGSTOP)
+    with submission.case("lingers") as adapters:
+        lingering = adapters.pid
+        assert adapters.answer_and_linger() == 42
     with submission.case("waits") as adapters:
         waiting = adapters.pid
-        assert waiting != standing
+        assert waiting != lingering
         ids = adapters.tokenizer().encode_iterable(iter(["some", "text"]))
         assert next(ids) == ord("s")
     with submission.case("last") as adapters:
