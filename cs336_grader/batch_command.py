@@ -133,8 +133,9 @@ def batch(
             isolation=isolation,
             worker_python=worker_python,
         )
-        settings = as_before(checked(asked), report_dir, any_seed=seed is None)
-        refuse_a_submission(folder, load_assignment(Path(settings.assignment)))
+        loaded = load_assignment(Path(asked.assignment))
+        settings = as_before(checked(asked, loaded), report_dir, any_seed=seed is None)
+        refuse_a_submission(folder, loaded)
         found = find(folder, but=report_dir)
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
@@ -166,7 +167,7 @@ def regrade(
         before = kept.saved_settings(report_dir)
         if before is None:
             raise click.UsageError(f"{report_dir} holds no class that cs336 batch has graded.")
-        settings = checked(before)
+        settings = checked(before, load_assignment(Path(before.assignment)))
         found = find(Path(before.submissions), but=report_dir)
         runner = runner_for(jobs, cluster)
         say_what_begins(found, settings, cluster or f"{jobs} at a time")
@@ -249,16 +250,14 @@ def runner_for(jobs: int, cluster: str | None) -> "Runner":
     return Cluster(cluster)
 
 
-def checked(asked: "Settings") -> "Settings":
+def checked(asked: "Settings", assignment: Assignment) -> "Settings":
     """The settings with the digest of what grades.
 
     Raises:
-        RubricError: the assignment cannot be used.
         UnknownNameError: it lacks a problem or a track that was asked for.
     """
     from .batch.settings import with_digest  # noqa: PLC0415
 
-    assignment = load_assignment(Path(asked.assignment))
     named_problems(assignment.rubric, asked.only)
     attempted_problems(assignment.rubric, asked.tracks, assignment.adapter_names)
     return with_digest(asked, assignment)

@@ -8,7 +8,7 @@ from cs336_grader.reports.plain_text import plain_line
 
 MAX_REASON = 500
 # What a check says first: of which of its cases it speaks.
-CASE = re.compile(r"Case \[.*?\](?: \(\d+ of \d+ cases [a-z ]+\))?: ")
+CASE = re.compile(r"\ACase \[.*?\](?: \(\d+ of \d+ cases [a-z ]+\))?: ")
 LACKING = "which the grading environment does not have."
 INSTALL = (
     "Install it for the grader and regrade, or grade with a Python that has it: --worker-python."
@@ -18,7 +18,7 @@ NOTHING_RAN = "Nothing in it could be run, so it has 0 points. Is that the submi
 
 def without_case(message: str) -> str:
     """What a check says, without the case it says it of."""
-    return CASE.sub("", message, count=1) if CASE.match(message) else message
+    return CASE.sub("", message)
 
 
 def why_not_judged(report: Report) -> str:

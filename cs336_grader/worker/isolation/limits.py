@@ -50,8 +50,7 @@ def apply(limits: Limits, *, others: int) -> None:
         # Elsewhere it is not known how many the user has already.
         wanted[resource.RLIMIT_NPROC] = limits.processes + others
     for kind, value in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        most, _ = within_hard_limit(kind, value)
         resource.setrlimit(kind, (most, most))
 
 
@@ -61,10 +60,14 @@ def limit_memory(megabytes: int) -> None:
     Processes that it starts may be given more.
     """
     if sys.platform == "linux":
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = megabytes * MEBIBYTE
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+        limits = within_hard_limit(resource.RLIMIT_DATA, megabytes * MEBIBYTE)
+        resource.setrlimit(resource.RLIMIT_DATA, limits)
+
+
+def within_hard_limit(kind: int, wanted: int) -> tuple[int, int]:
+    """What is wanted, or as much as may be had, and the most that may be."""
+    _, hard = resource.getrlimit(kind)
+    return (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)), hard
 
 
 def be_ended_first() -> None:
