@@ -154,6 +154,13 @@ class Arguments:
         self.iterators[key] = iterator
         return ["pulled", key]
 
+    def listed(self, encoder: Encoder, iterator: Iterator[object]) -> Node:
+        """An iterator over a list, with all that is left: nobody sees who takes it when.
+
+        Nothing is left of it here, however much the worker takes.
+        """
+        return ["listed", self.key(iterator), encoder.encode(list(iterator))]
+
     def callback(self, _encoder: Encoder, function: Callable[..., object]) -> Node:
         """A function, called here with plain values whenever the worker calls it."""
         key = self.key(function)
@@ -217,6 +224,7 @@ class Arguments:
         (io.BytesIO, file),
         (MirroredOptimizer, held_optimizer),
         (RemoteObject, lambda _self, _encoder, remote: ["held", remote.key]),
+        (type(iter([])), listed),
         (Iterator, iterator),
         (FunctionType, callback),
     )

@@ -81,7 +81,7 @@ def measure(warm: WarmWorker, memory_megabytes: int) -> Measured:
         except WorkerLostError as error:
             raise CouldNotRunError("the worker that tries what is closed has ended") from error
         finally:
-            worker.channel.close()
+            worker.let_go()
             warm.sweep()
             warm.clean()
     return Measured(answer["open"], answer["missing"])

@@ -1,7 +1,9 @@
 """What the system says of processes: which descend from one, and what they use."""
 
+import errno
 import mmap
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -10,11 +12,22 @@ from pathlib import Path
 import psutil
 
 PAGE_BYTES = mmap.PAGESIZE
+# Of the fields that follow a process's name in its line of ``stat``; see proc(5).
+STATE, THREADS = 0, 17
 
 
-def has_not_ended(process: psutil.Process) -> bool:
+def has_not_ended(pid: int) -> bool:
     """Whether a process still runs: one whose first thread has ended may look as if it did not."""
-    return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
+    if sys.platform != "linux":
+        with suppress(psutil.NoSuchProcess):
+            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return False
+    try:
+        _, _, fields = said_at(f"/proc/{pid}/stat").rpartition(b") ")
+    except OSError as error:
+        return error.errno not in (errno.ENOENT, errno.ESRCH)
+    told = fields.split()
+    return told[STATE] not in (b"Z", b"X") or int(told[THREADS]) > 1
 
 
 def pids_below(process: psutil.Process) -> Iterator[int]:
@@ -43,9 +56,21 @@ def children_of(pid: int) -> list[int]:
     children: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                children += map(int, file.read().split())
+            with suppress(OSError):
+                children += map(int, said_at(f"/proc/{pid}/task/{thread}/children").split())
     return children
+
+
+def said_at(path: str) -> bytes:
+    """What the system says in a small file of its own, in half the time that ``open`` takes."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        parts = [os.read(descriptor, PAGE_BYTES)]
+        while parts[-1]:
+            parts.append(os.read(descriptor, PAGE_BYTES))
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def memory_of_threads(pid: int) -> int:

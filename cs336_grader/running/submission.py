@@ -14,8 +14,8 @@ from .conversation import Conversation
 from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
 from .remote import RemoteAdapters
 from .sightings import Place
-from .warm import WarmWorker, Worker, lineage
-from .watch import Breach, Watch
+from .warm import WarmWorker, Worker
+from .watch import Guarded, Watch
 
 # A process that has answered is ready at once for the next case; another one takes milliseconds.
 RENEWAL_SECONDS = 1.0
@@ -72,24 +72,24 @@ class RunningSubmission:
             self.imported = imported
             self.warm.keep_files()
         else:
-            imported.channel.close()
+            imported.let_go()
             self.warm.sweep()
         self.started = True
 
     def fork_and_import(self) -> Worker:
         """A worker that has imported the submission."""
         worker = self.warm.fork()
-        with self.watch.guard(self.limits.import_seconds, worker) as breach:
+        with self.watch.guard(self.limits.import_seconds, worker) as guarded:
             try:
                 answer = worker.ask({"op": "load", **self.load})
             except WorkerLostError as error:
-                worker.channel.close()
+                worker.let_go()
                 ended = (
                     "importing your adapters ended the process: it crashed, was killed or exited"
                 )
-                raise WorkerLostError(breach.reason or ended) from error
+                raise WorkerLostError(guarded.breach or ended) from error
         if answer["op"] != "loaded":
-            worker.channel.close()
+            worker.let_go()
             raise submission_error("Importing your adapters", answer, nothing_ran=True)
         return worker
 
@@ -134,25 +134,24 @@ class RunningSubmission:
         except WorkerLostError as error:
             raise NoAdaptersError(str(error)) from None
         seconds = self.limits.check_seconds
-        with self.watch.guard(seconds, worker, keep=self.imported) as breach:
-            conversation = Conversation(worker.channel, lambda: why_lost(breach), self.shared)
+        with self.watch.guard(seconds, worker, keep=self.imported) as guarded:
+            conversation = Conversation(worker.channel, lambda: why_lost(guarded), self.shared)
             try:
                 yield RemoteAdapters(conversation, worker.process)
             finally:
                 self.sightings = conversation.sightings
-        if breach.reason or not self.stands_still(worker):
+        if guarded.breach or not self.stands_still(worker):
             self.end_check()
 
     def stands_still(self, worker: Worker) -> bool:
         """Have a worker do nothing between cases, which nobody watches; whether it is alone."""
         worker.pause()
-        running = {process.pid for process in self.warm.descendants(self.imported)}
-        return running <= lineage(worker)
+        return worker.lineage.issuperset(self.warm.descendants(self.imported))
 
     def end_check(self) -> None:
         """End the process of a check; what it leaves behind is removed."""
         if self.checking is not None:
-            self.checking.channel.close()
+            self.checking.let_go()
             self.checking = None
             self.warm.sweep(keep=self.imported)
             self.warm.clean()
@@ -194,9 +193,10 @@ class RunningSubmission:
         """End the worker that has imported the submission, and all others."""
         self.end_check()
         if self.imported is not None:
-            self.imported.channel.close()
+            self.imported.let_go()
             self.imported = None
         self.warm.sweep()
+        self.watch.close()
 
 
 def forked(imported: Worker, entropy: int) -> Worker:
@@ -213,7 +213,7 @@ def forked(imported: Worker, entropy: int) -> Worker:
     finally:
         imported.pause()
     if worker.pid == imported.pid:
-        worker.channel.close()
+        worker.let_go()
         raise WorkerLostError("the process did not fork")
     return worker
 
@@ -230,6 +230,6 @@ def number_of_threads(worker: Worker) -> int:
         raise WorkerLostError("the process ended when it had imported the submission") from error
 
 
-def why_lost(breach: Breach) -> str:
+def why_lost(guarded: Guarded) -> str:
     """Why a worker is gone, as far as that is known from outside."""
-    return breach.reason or "the process ended before it answered: it crashed, was killed or exited"
+    return guarded.breach or "the process ended before it answered: it crashed, was killed or exited"

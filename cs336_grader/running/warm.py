@@ -4,10 +4,12 @@ import os
 import signal
 import socket
 import struct
+import sys
 import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import psutil
@@ -138,6 +140,7 @@ class Worker:
     Attributes:
         channel: leads to it.
         process: the process itself.
+        handle: a descriptor of it, where the system has such.
 
     Raises:
         psutil.NoSuchProcess: it has ended already.
@@ -146,6 +149,7 @@ class Worker:
     def __init__(self, channel: Channel, pid: int) -> None:
         self.channel = channel
         self.process = psutil.Process(pid)
+        self.handle = handle_of(pid)
 
     @property
     def pid(self) -> int:
@@ -190,20 +194,41 @@ class Worker:
             ours.close()
             raise WorkerLostError("the process did not fork") from error
 
+    @cached_property
+    def lineage(self) -> frozenset[int]:
+        """The ids of it and of its parent, without which it would end."""
+        try:
+            return frozenset((self.pid, self.process.ppid()))
+        except psutil.NoSuchProcess:
+            return frozenset()
+
     def pause(self) -> None:
         """Have it stand still: what waits in it, a timer say, does not happen meanwhile."""
-        with suppress(psutil.NoSuchProcess):
-            self.process.suspend()
+        self.send_signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
         """Undo ``pause``."""
-        with suppress(psutil.NoSuchProcess):
-            self.process.resume()
+        self.send_signal(signal.SIGCONT)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal, and no other process that has its id by now."""
+        with suppress(ProcessLookupError, psutil.NoSuchProcess):
+            if self.handle is None:
+                self.process.send_signal(number)
+            else:
+                signal.pidfd_send_signal(self.handle, number)
 
     def hang_up(self) -> None:
         """End whatever waits for an answer, even if other processes hold the connection too."""
         with suppress(OSError):
             self.channel.connection.shutdown(socket.SHUT_RDWR)
+
+    def let_go(self) -> None:
+        """Close what leads to it: it ends when it reads on, and is not to be used any more."""
+        self.channel.close()
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
 
 
 class WarmWorker:
@@ -295,7 +320,7 @@ class WarmWorker:
             CouldNotRunError: some cannot be ended.
         """
         begun, before = time.monotonic(), None
-        while (listed := self.kill_all_but(keep)) != before or self.descendants(keep):
+        while (listed := self.kill_all_but(keep)) != before or any(map(has_not_ended, listed)):
             before = listed
             time.sleep(0.001)
             took = time.monotonic() - begun
@@ -305,11 +330,11 @@ class WarmWorker:
 
     def kill_all_but(self, keep: Worker | None) -> list[int]:
         """Kill every descendant but the one to keep; their ids, also of those that had ended."""
-        kept: set[int] = set()
+        kept: frozenset[int] = frozenset()
         if keep is not None:
             # One of them may have set it going again: it must not make new ones.
             keep.pause()
-            kept = lineage(keep)
+            kept = keep.lineage
         killed = []
         for pid in pids_below(self.process):
             if pid not in kept:
@@ -319,29 +344,32 @@ class WarmWorker:
                 killed.append(pid)
         return killed
 
-    def descendants(self, keep: Worker | None = None) -> list[psutil.Process]:
-        """The running processes that descend from this one, without the one to keep."""
-        kept = set() if keep is None else lineage(keep)
-        running: list[psutil.Process] = []
-        for pid in pids_below(self.process):
-            if pid not in kept:
-                with suppress(psutil.NoSuchProcess):
-                    process = psutil.Process(pid)
-                    if has_not_ended(process):
-                        running.append(process)
-        return running
+    def descendants(self, keep: Worker | None = None) -> list[int]:
+        """The ids of the running processes that descend from this one, without the one to keep."""
+        kept = frozenset[int]() if keep is None else keep.lineage
+        return [p for p in pids_below(self.process) if p not in kept and has_not_ended(p)]
 
     def close(self) -> None:
         """Kill every process that descends from it, and let it end."""
         with suppress(CouldNotRunError):
             self.sweep()
             self.clean()
-        self.worker.channel.close()
+        self.worker.let_go()
         try:
             self.process.wait(timeout=END_SECONDS)
         except psutil.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def handle_of(pid: int) -> int | None:
+    """A descriptor of a process, where the system has such and grants it."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
 
 
 def ask_for_credentials(connection: socket.socket) -> None:
@@ -366,11 +394,3 @@ def greeting(connection: socket.socket) -> int:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
             return int(struct.unpack("3i", data)[0])
     return int(HELLO.unpack(said)[0])
-
-
-def lineage(worker: Worker) -> set[int]:
-    """The ids of a worker and of its parent, without which it would end."""
-    try:
-        return {worker.pid, worker.process.ppid()}
-    except psutil.NoSuchProcess:
-        return set()

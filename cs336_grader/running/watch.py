@@ -22,18 +22,29 @@ LOOK_SECONDS = 0.1
 LOOK_SHARE = 5
 
 
-class Breach:
-    """Why something was ended.
+class Guarded:
+    """What is asked of a worker, and what became of it.
+
+    Args:
+        worker: the one that is asked.
+        keep: one that is not ended, and whose use does not count.
+        seconds: how long it may take.
 
     Attributes:
-        reason: in words; empty while nothing was.
+        breach: why it and all others were ended, in words; empty while they were not.
     """
 
-    reason = ""
+    def __init__(self, worker: Worker, keep: Worker | None, seconds: float) -> None:
+        self.worker = worker
+        self.keep = keep
+        self.seconds = seconds
+        self.begun = time.monotonic()
+        self.next_look = self.begun + min(FIRST_LOOK_SECONDS, seconds)
+        self.breach = ""
 
 
 class Watch:
-    """Looks after workers while something is asked of them.
+    """Looks after workers while something is asked of them, in a thread of its own.
 
     Args:
         warm: the worker they descend from.
@@ -43,9 +54,16 @@ class Watch:
     def __init__(self, warm: WarmWorker, limits: Limits) -> None:
         self.warm = warm
         self.limits = limits
+        # Held while a look is taken: what is asked for is over only when that is.
+        self.looking = threading.Lock()
+        self.guarded: Guarded | None = None
+        self.over = threading.Event()
+        self.thread: threading.Thread | None = None
 
     @contextmanager
-    def guard(self, seconds: float, worker: Worker, keep: Worker | None = None) -> Iterator[Breach]:
+    def guard(
+        self, seconds: float, worker: Worker, keep: Worker | None = None
+    ) -> Iterator[Guarded]:
         """End a worker and all others if the block takes longer, or they take more than allowed.
 
         Args:
@@ -56,44 +74,60 @@ class Watch:
         Yields:
             What tells whether they were ended, and why.
         """
-        breach = Breach()
-        over = threading.Event()
-
-        def look_after() -> None:
-            breach.reason = self.first_breach(seconds, over, keep)
-            if breach.reason:
-                # Whoever waits for the worker sweeps again, and says where that is in vain.
-                with suppress(CouldNotRunError):
-                    self.warm.sweep(keep)
-                worker.hang_up()
-
-        looking = threading.Thread(target=look_after, daemon=True)
-        looking.start()
+        guarded = Guarded(worker, keep, seconds)
+        with self.looking:
+            self.guarded = guarded
+        if self.thread is None or not self.thread.is_alive():
+            self.over.clear()
+            self.thread = threading.Thread(target=self.look_after, daemon=True)
+            self.thread.start()
         try:
-            yield breach
+            yield guarded
         finally:
-            over.set()
-            looking.join()
+            with self.looking:
+                self.guarded = None
 
-    def first_breach(self, seconds: float, over: threading.Event, keep: Worker | None) -> str:
-        """Wait until something is over; say what went beyond its limit before, if anything did."""
-        end = time.monotonic() + seconds
-        pause = FIRST_LOOK_SECONDS
-        while not over.wait(min(pause, max(0.0, end - time.monotonic()))):
-            begun = time.thread_time()
-            if time.monotonic() >= end:
-                return f"there was no answer within {seconds:g} seconds"
-            if reason := self.breach(self.warm.descendants(keep)):
-                return reason
-            pause = max(LOOK_SECONDS, LOOK_SHARE * (time.thread_time() - begun))
-        return ""
+    def close(self) -> None:
+        """Look after nothing any more."""
+        self.over.set()
+        if self.thread is not None:
+            self.thread.join()
 
-    def breach(self, processes: list[psutil.Process]) -> str:
+    def look_after(self) -> None:
+        """Look now and then at what is guarded, and end what goes beyond a limit.
+
+        One thread for all: to start and end one costs more than most checks.
+        """
+        while not self.over.wait(LOOK_SECONDS):
+            with self.looking:
+                if self.guarded is not None and time.monotonic() >= self.guarded.next_look:
+                    self.look(self.guarded)
+
+    def look(self, guarded: Guarded) -> None:
+        """Look at what is guarded, and end it if it goes beyond a limit."""
+        begun = time.thread_time()
+        if time.monotonic() - guarded.begun >= guarded.seconds:
+            guarded.breach = f"there was no answer within {guarded.seconds:g} seconds"
+        else:
+            guarded.breach = self.breach(self.warm.descendants(guarded.keep))
+        if guarded.breach:
+            # Whoever waits for the worker sweeps again, and says where that is in vain.
+            with suppress(CouldNotRunError):
+                self.warm.sweep(guarded.keep)
+            guarded.worker.hang_up()
+            self.guarded = None
+        pause = LOOK_SHARE * (time.thread_time() - begun)
+        end = guarded.begun + guarded.seconds
+        guarded.next_look = min(time.monotonic() + pause, end)
+
+    def breach(self, pids: list[int]) -> str:
         """What processes use beyond their limits, in words; empty if nothing."""
         limits = self.limits
         cpu_seconds, resident, threads = 0.0, 0, 0
-        for process in processes:
-            with suppress(psutil.Error), process.oneshot():
+        processes: list[psutil.Process] = []
+        for pid in pids:
+            with suppress(psutil.Error), (process := psutil.Process(pid)).oneshot():
+                processes.append(process)
                 cpu_seconds += sum(process.cpu_times()[:4])
                 resident += process.memory_info().rss or memory_of_threads(process.pid)
                 threads += process.num_threads()

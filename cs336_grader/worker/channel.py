@@ -18,6 +18,8 @@ MAX_HEADER_BYTES = 16 * 2**20
 # Comparing takes many times the space of what is compared, in the process that judges.
 MAX_BODY_BYTES = 2**28
 MAX_BUFFERS = 100_000
+# So little is sent in one piece: each one would wake the other side.
+JOINED_BYTES = 2**16
 LENGTH = struct.Struct(">I")
 
 
@@ -68,6 +70,8 @@ class Channel:
         Raises:
             OSError: the other side is gone.
         """
+        if sum(map(len, frame)) <= JOINED_BYTES:
+            frame = [memoryview(b"".join(frame))]
         for part in frame:
             self.connection.sendall(part)
 

@@ -184,8 +184,9 @@ def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None
         connection.close()
         reap()
         return None
-    # A pool of threads does not survive a fork: nothing may run before this.
-    torch.set_num_threads(1)
+    if torch.get_num_threads() != 1:
+        # A pool of threads does not survive a fork: nothing may run before this.
+        torch.set_num_threads(1)
     die_with_parent()
     channel.close()
     if door.closed:

@@ -47,6 +47,7 @@ class Session:
         self.outputs: dict[int, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
         self.standins = StandIns()
         self.files: dict[int, io.BytesIO] = {}
+        self.lists: dict[int, Iterator[object]] = {}
         self.touched_files: list[int] = []
         self.entered: list[int] = []
         self.scratch: Path | None = None
@@ -213,6 +214,7 @@ class Session:
             "held": lambda _decoder, key: self.held[key],
             "held_optimizer": self.held_optimizer,
             "pulled": lambda _decoder, key: self.pull(key),
+            "listed": self.listed,
             "callback": lambda _decoder, key: lambda *args: self.call_back(key, args),
             "path": self.path,
             "path_text": lambda *node: str(self.path(*node)),
@@ -225,6 +227,10 @@ class Session:
         set_options(self.held[key], decoder.decode(given))
         self.entered.append(key)
         return self.held[key]
+
+    def listed(self, decoder: Decoder, key: int, items: Node) -> Iterator[object]:
+        """An iterator over a list, the same one whenever it is passed."""
+        return self.lists.setdefault(key, iter(decoder.decode(items)))
 
     def pull(self, key: int) -> Iterator[object]:
         """The items of an iterator of the trusted process, asked for one by one."""

@@ -15,7 +15,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -199,10 +198,13 @@ class Door:
         Some modules settle where they write when they are imported.
         """
         limits.limit_cpu(self.limits)
-        folder = tempfile.mkdtemp(prefix="check-", dir=self.view.scratch)
+        # A name that the import of the submission cannot have taken.
+        folder = os.path.join(self.view.scratch, f"check-{os.urandom(8).hex()}")
+        os.mkdir(folder, 0o700)
         if not self.missing[LANDLOCK]:
             writable = [folder, self.imported, view.SHARED_MEMORY]
-            landlock.restrict(["/"], writable, view.DEVICES)
+            # Which of the devices is settled since the import: more can only be taken away.
+            landlock.restrict(["/"], writable, [view.DEVICE_FOLDER])
         return folder
 
     def keep_imported(self) -> None:

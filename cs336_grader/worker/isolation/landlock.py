@@ -26,6 +26,13 @@ ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 WITH_TCP, WITH_SCOPES = 4, 6
 
 
+class PathBeneath(ctypes.Structure):
+    """Which rights a rule gives, and at what: a file, or a folder and all below it."""
+
+    _pack_ = 1
+    _fields_ = (("rights", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
+
+
 def version() -> int:
     """Which release of its interface the system has; 0 is none."""
     just_ask = 1
@@ -95,11 +102,6 @@ def restrict(
 
 def allow(ruleset: int, path: str, rights: int) -> None:
     """Add a rule for what lies at a path, if anything does."""
-
-    class PathBeneath(ctypes.Structure):
-        _pack_ = 1
-        _fields_ = (("rights", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
-
     beneath = 1
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)

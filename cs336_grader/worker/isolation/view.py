@@ -22,7 +22,10 @@ SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/tim
 # where that is possible: the system grants it only where all of this one is in sight.
 PROCESSES = "/proc"
 PROCESSORS = "/sys/devices/system"
-DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+DEVICE_FOLDER = "/dev"
+DEVICES = tuple(
+    f"{DEVICE_FOLDER}/{name}" for name in ("null", "zero", "full", "random", "urandom")
+)
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 (a mount of one's own, not a name that others guess)
 # The parts of an environment; its folder may hold an assignment, too.
 ENVIRONMENT_PARTS = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
