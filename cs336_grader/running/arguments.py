@@ -129,8 +129,9 @@ class Arguments:
         pieces: list[object] = [path.stat().st_size]
         digest = hashlib.sha256(str(path).encode())
         with path.open("rb") as file:
-            while piece := file.read(PIECE_BYTES):
-                offset = file.tell() - len(piece)
+            for offset in offsets_of_data(file.fileno()):
+                file.seek(offset)
+                piece = file.read(PIECE_BYTES)
                 if piece.strip(b"\0"):
                     pieces.append([offset, piece])
                     digest.update(offset.to_bytes(8) + piece)
@@ -228,3 +229,17 @@ class Arguments:
         (Iterator, iterator),
         (FunctionType, callback),
     )
+
+
+def offsets_of_data(descriptor: int) -> Iterator[int]:
+    """Where the pieces of a file begin, without those that the system knows to be empty."""
+    offset, size = 0, os.fstat(descriptor).st_size
+    while offset < size:
+        if hasattr(os, "SEEK_DATA"):
+            try:
+                offset = os.lseek(descriptor, offset, os.SEEK_DATA)
+            except OSError:
+                # There is no more data.
+                return
+        yield offset
+        offset += PIECE_BYTES

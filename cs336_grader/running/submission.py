@@ -232,4 +232,6 @@ def number_of_threads(worker: Worker) -> int:
 
 def why_lost(guarded: Guarded) -> str:
     """Why a worker is gone, as far as that is known from outside."""
-    return guarded.breach or "the process ended before it answered: it crashed, was killed or exited"
+    return (
+        guarded.breach or "the process ended before it answered: it crashed, was killed or exited"
+    )

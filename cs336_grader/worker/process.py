@@ -5,6 +5,7 @@ submission, which in turn forks one worker a check. All of them run this one loo
 """
 
 import ctypes
+import functools
 import gc
 import importlib
 import os
@@ -210,7 +211,13 @@ def fork_alone() -> int:
     """
     if sys.platform != "linux":
         return os.fork()
-    return checked(ctypes.PyDLL(None, use_errno=True).fork(), "fork")
+    return checked(libc_with_lock().fork(), "fork")
+
+
+@functools.cache
+def libc_with_lock() -> ctypes.PyDLL:
+    """The C library of this process; its functions keep Python's one lock while they run."""
+    return ctypes.PyDLL(None, use_errno=True)
 
 
 def move_to(scratch: str) -> None:

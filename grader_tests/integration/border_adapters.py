@@ -13,6 +13,10 @@ import torch
 import torch._dynamo  # else AdamW's first step imports it, in every check
 
 
+def take_one(items):
+    return next(items)
+
+
 def echo(*args, **kwargs):
     return [*args, *kwargs.values()]
 

@@ -63,9 +63,9 @@ def test_arguments_arrive_and_results_return_as_given(adapters: Any) -> None:
     values = [1, 2.5, True, None, "text", b"\xff", [1], (2, "x"), {3: b"four"}, {5}, torch.float16]
     assert adapters.echo(*values) == values
     assert adapters.echo(keyword=3) == [3]
-    given = (Path("a"), iter([1]), torch.nn.Linear(2, 2), io.BytesIO(), [1], (1,))
+    given = (Path("a"), iter([1]), (n for n in [1]), torch.nn.Linear(2, 2), io.BytesIO(), [1], (1,))
     assert adapters.kinds(*given) == [
-        *("PosixPath", "generator", "Module", "BytesIO", "list", "tuple")
+        *("PosixPath", "list_iterator", "generator", "Module", "BytesIO", "list", "tuple")
     ]
     meta, half = adapters.echo(torch.empty(2, device="meta"), torch.ones(2, dtype=torch.bfloat16))
     assert meta.device.type == "meta"
@@ -227,6 +227,18 @@ def test_text_is_pulled_as_it_is_needed(adapters: Any) -> None:
     assert (list(other), pulled) == ([121, 122], 3)
 
 
+def test_what_iterates_over_a_list_is_sent_once_and_stays_one_shot(adapters: Any) -> None:
+    """All items go along at once, the ones taken are gone there, and here none is left."""
+    texts = iter(["xy", "z"])
+    assert adapters.take_one(texts) == "xy"
+    assert adapters.take_one(texts) == "z"
+    assert list(texts) == []
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    parameter.grad = torch.ones(2)
+    adapters.clip(iter([parameter]), 1.0)
+    assert parameter.grad.norm().item() == pytest.approx(1)
+
+
 def test_an_iterator_that_fails_gives_what_it_had(adapters: Any) -> None:
     """Its items come first, then the exception, then the end."""
     items = adapters.failing()
@@ -302,7 +314,7 @@ def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission
     with submission.case("waits") as adapters:
         waiting = adapters.pid
         assert waiting != lingering
-        ids = adapters.tokenizer().encode_iterable(iter(["some", "text"]))
+        ids = adapters.tokenizer().encode_iterable((text for text in ["some", "text"]))
         assert next(ids) == ord("s")
     with submission.case("last") as adapters:
         assert adapters.pid != waiting

@@ -23,9 +23,7 @@ SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/tim
 PROCESSES = "/proc"
 PROCESSORS = "/sys/devices/system"
 DEVICE_FOLDER = "/dev"
-DEVICES = tuple(
-    f"{DEVICE_FOLDER}/{name}" for name in ("null", "zero", "full", "random", "urandom")
-)
+DEVICES = tuple(f"{DEVICE_FOLDER}/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 (a mount of one's own, not a name that others guess)
 # The parts of an environment; its folder may hold an assignment, too.
 ENVIRONMENT_PARTS = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
