@@ -14,6 +14,7 @@ from .conversation import Conversation
 from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
 from .remote import RemoteAdapters
 from .sightings import Place
+from .turns import Turns
 from .warm import WarmWorker, Worker
 from .watch import Guarded, Watch
 
@@ -45,7 +46,8 @@ class RunningSubmission:
         self.load = load
         self.limits = limits
         self.shared = shared
-        self.watch = Watch(warm, limits)
+        self.turns = Turns()
+        self.watch = Watch(warm, limits, self.turns)
         self.imported: Worker | None = None
         self.checking: Worker | None = None
         self.started = False
@@ -181,6 +183,7 @@ class RunningSubmission:
             # Raised for every check, it would grow by a piece of traceback each time.
             raise self.import_error.with_traceback(None)
         if self.imported is not None:
+            self.turns.take_with(self.imported.pid)
             try:
                 with self.watch.guard(self.limits.check_seconds, self.imported):
                     return forked(self.imported, entropy)
@@ -197,6 +200,7 @@ class RunningSubmission:
             self.imported = None
         self.warm.sweep()
         self.watch.close()
+        self.turns.end()
 
 
 def forked(imported: Worker, entropy: int) -> Worker:

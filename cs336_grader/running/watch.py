@@ -11,6 +11,7 @@ from cs336_grader.worker.isolation.limits import Limits
 
 from .faults import CouldNotRunError
 from .processes import memory_of_threads, proportional
+from .turns import Turns
 from .warm import WarmWorker, Worker
 
 MEBIBYTE = 2**20
@@ -49,11 +50,13 @@ class Watch:
     Args:
         warm: the worker they descend from.
         limits: what they may use.
+        turns: ended at the first look, for what takes long may use all processors.
     """
 
-    def __init__(self, warm: WarmWorker, limits: Limits) -> None:
+    def __init__(self, warm: WarmWorker, limits: Limits, turns: Turns) -> None:
         self.warm = warm
         self.limits = limits
+        self.turns = turns
         # Held while a look is taken: what is asked for is over only when that is.
         self.looking = threading.Lock()
         self.guarded: Guarded | None = None
@@ -106,10 +109,12 @@ class Watch:
     def look(self, guarded: Guarded) -> None:
         """Look at what is guarded, and end it if it goes beyond a limit."""
         begun = time.thread_time()
+        pids = self.warm.descendants(guarded.keep)
+        self.turns.end(*pids)
         if time.monotonic() - guarded.begun >= guarded.seconds:
             guarded.breach = f"there was no answer within {guarded.seconds:g} seconds"
         else:
-            guarded.breach = self.breach(self.warm.descendants(guarded.keep))
+            guarded.breach = self.breach(pids)
         if guarded.breach:
             # Whoever waits for the worker sweeps again, and says where that is in vain.
             with suppress(CouldNotRunError):

@@ -314,7 +314,7 @@ def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission
     with submission.case("waits") as adapters:
         waiting = adapters.pid
         assert waiting != lingering
-        ids = adapters.tokenizer().encode_iterable((text for text in ["some", "text"]))
+        ids = adapters.tokenizer().encode_iterable(text for text in ["some", "text"])
         assert next(ids) == ord("s")
     with submission.case("last") as adapters:
         assert adapters.pid != waiting
