@@ -78,6 +78,7 @@ def become_worker(connection: socket.socket) -> NoReturn:
         restore_defaults()
         forget_main()
         forget_grader()
+        tell_all_processors()
         close_other_files(connection.fileno())
         serve(Channel(connection))
     finally:
@@ -283,6 +284,16 @@ def forget_grader() -> None:
     home = Path(__file__).resolve().parents[2]
     if home.name != "site-packages":
         sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != home]
+
+
+def tell_all_processors() -> None:
+    """Have Python name all processors there are for this process, also where it is kept on one.
+
+    It is only as long as it takes turns, and who divides work among processes will not.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        allowed = os.sched_getaffinity(0)
+        vars(os)["sched_getaffinity"] = lambda _pid: set(allowed)
 
 
 def close_other_files(kept: int) -> None:

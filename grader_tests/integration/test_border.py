@@ -1,7 +1,9 @@
 """A function of a submission behaves, across the border, as if it were called directly."""
 
 import io
+import os
 import signal
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -320,6 +322,23 @@ def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission
         assert adapters.pid != waiting
         assert adapters.remember() == 1
     submission.end_check()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone keeps processes on a processor")
+def test_processes_that_take_turns_share_a_processor_until_it_takes_long(
+    submission: RunningSubmission,
+) -> None:
+    """Work that a submission divides among processes has all of them, and always hears of all."""
+    allowed = submission.turns.allowed
+    with submission.check("turns") as adapters:
+        kept, told = adapters.processors()
+        assert {int(kept)} == os.sched_getaffinity(0)
+        assert told == sorted(allowed)
+    with submission.check("work") as adapters:
+        places = adapters.processors_later(1)
+        assert os.sched_getaffinity(0) == allowed
+    status = Path("/proc/thread-self/status").read_text(encoding="ascii")
+    assert all(f"Cpus_allowed_list:\t{kept}\n" in status for kept, _ in places)
 
 
 def test_the_global_generator_is_seeded_over_there(adapters: Any) -> None:
