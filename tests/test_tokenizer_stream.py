@@ -20,11 +20,11 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LINE_COUNT = 5000
 READ_AHEAD = 1000
 
-# What holds on to the stream takes at least its size, 75 MiB; what lets go, some 40 times one item
+# What holds on to the stream takes at least its size, 50 MiB; what lets go, some 40 times one item
 # at worst, 10 MiB.
-ITEM_COUNT = 300
+ITEM_COUNT = 200
 ITEM_BYTES = MEBIBYTE // 4
-ALLOWED_MEBIBYTES = 40
+ALLOWED_MEBIBYTES = 30
 
 
 def tokenizer(adapters: Any, small: Vocabulary) -> Any:

@@ -153,16 +153,18 @@ class SuiteRun(ABC):
             observer: is shown its comparisons instead of failing them, if there is one.
         """
         manager = item.config.pluginmanager
-        plugins = {ADAPTERS_SOURCE: source, COMPARISON_OBSERVER: observer}
-        given = {name: plugin for name, plugin in plugins.items() if plugin is not None}
-        for name, plugin in given.items():
-            manager.register(plugin, name)
+        # What is there stays for the next case, which mostly wants the same: pytest looks through
+        # all that a plugin has when it is registered.
+        for name, plugin in ((ADAPTERS_SOURCE, source), (COMPARISON_OBSERVER, observer)):
+            there = manager.get_plugin(name)
+            if there is not None and there is not plugin:
+                manager.unregister(name=name)
+            if plugin is not None and there is not plugin:
+                manager.register(plugin, name)
         self.error = None
         # What is the case's own is taken down, as if another one of its file came next. pytest asks
         # for an item, but looks only at what that lies in, which the file has as well.
         runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
-        for name in given:
-            manager.unregister(name=name)
         error, self.error = self.error, None
         return error
 

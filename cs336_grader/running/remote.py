@@ -102,14 +102,23 @@ class RemoteIterator(Iterator[Any]):
         self.items: deque[Any] = deque()
         self.done = False
 
+    def __iter__(self) -> Iterator[Any]:
+        """All further items, quicker than one by one."""
+        while self.items or self.asked():
+            yield self.items.popleft()
+
     def __next__(self) -> Any:
         """The next item."""
-        if not self.items and not self.done:
-            items, self.done = self.remote.caller.more(self.remote)
-            self.items.extend(items)
-        if not self.items:
+        if not self.items and not self.asked():
             raise StopIteration
         return self.items.popleft()
+
+    def asked(self) -> bool:
+        """Whether it has more items, and has sent some of them now."""
+        if not self.done:
+            items, self.done = self.remote.caller.more(self.remote)
+            self.items.extend(items)
+        return bool(self.items)
 
 
 class MirroredOptimizer:
