@@ -8,6 +8,7 @@ WrongRequestError is that of whoever asked, CouldNotJudgeError is not known to b
 import platform
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError, Staged, WrongRequestError
@@ -121,7 +122,7 @@ def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> 
 
 def reserved_except(own: set[str]) -> Callable[[str], bool]:
     """Tell the names of what the grader needs from those that are the submission's to use."""
-    return lambda name: name not in own and is_needed(name)
+    return cache(lambda name: name not in own and is_needed(name))
 
 
 def mark_packages(closure: Closure, paths: list[PurePosixPath], into: Path) -> None:
