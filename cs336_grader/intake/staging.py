@@ -74,6 +74,7 @@ def stage(
         search_paths=tuple(map(str, closure.search_paths)),
         notes=notes.lines(),
         adapters=adapter_names & names_of(found.path, closure.readings),
+        trees=closure.trees,
     )
 
 
