@@ -58,6 +58,7 @@ class Closure:
         self.roots = list(
             dict.fromkeys([base, *(root for folder in above for root in (folder, folder / "src"))])
         )
+        self.known_homes: dict[str, list[PurePosixPath]] = {}
         self.used_roots = {base}
         self.taken: set[PurePosixPath] = set()
         self.packages_taken: set[PurePosixPath] = set()
@@ -172,9 +173,7 @@ class Closure:
     def follow_absolute(self, parts: tuple[str, ...], reading: Reading) -> None:
         """Take what is imported by its full name, if the submission has it."""
         top = parts[0]
-        homes = [root for root in self.roots if self.modules.holds(root, top)]
-        # As Python has it: a namespace package comes after everything else.
-        homes.sort(key=lambda root: self.modules.is_namespace(root / top))
+        homes = self.homes(top)
         if self.is_reserved(top):
             for root in homes:
                 self.notes.skipped(f"would hide the installed {top}", root / top)
@@ -187,6 +186,15 @@ class Closure:
             reading.elsewhere.add(top)
         for home in (homes or added)[:1] or self.roots:
             self.take_import(home, parts, reading)
+
+    def homes(self, top: str) -> list[PurePosixPath]:
+        """The folders that hold a top-level name, in the order in which imports look there."""
+        if top not in self.known_homes:
+            homes = [root for root in self.roots if self.modules.holds(root, top)]
+            # As Python has it: a namespace package comes after everything else.
+            homes.sort(key=lambda root: self.modules.is_namespace(root / top))
+            self.known_homes[top] = homes
+        return self.known_homes[top]
 
     def take_import(self, folder: PurePosixPath, parts: tuple[str, ...], reading: Reading) -> None:
         """Take what an import stands for that starts in a folder, and remember what that is."""

@@ -55,9 +55,7 @@ def stage(
     with closing(open_source(path, revision, notes)) as source:
         found = find_adapters(source, adapter_names, notes, own_folders(package), adapters)
         refuse_broken(found, source, runs_in, notes)
-        closure = Closure(source, found.path, reserved_except(own_folders(package)), notes)
-        if found.path not in closure.taken:
-            raise CouldNotJudgeError(f"{found.path} has the name of something installed")
+        closure = followed(found, source, reserved_except(own_folders(package)), notes)
         manifests = Manifests(source, closure.files, closure.packages, runs_in, notes)
         gaps = Gaps(closure.readings, found.path)
         refuse_unread(gaps.broken, manifests)
@@ -101,6 +99,20 @@ def refuse_broken(found: Candidate, source: Source, python: Interpreter, notes: 
     manifests = Manifests(source, [found.path], set(), python, notes)
     refuse_unread({found.path: found.fault}, manifests)
     raise NothingToGradeError(f"{found.path} is no valid Python: {found.fault}")
+
+
+def followed(
+    found: Candidate, source: Source, is_reserved: Callable[[str], bool], notes: Notes
+) -> Closure:
+    """The adapters, with all that they import of the submission.
+
+    Raises:
+        CouldNotJudgeError: something installed would be imported in their place.
+    """
+    closure = Closure(source, found.path, is_reserved, notes)
+    if found.path not in closure.taken:
+        raise CouldNotJudgeError(f"{found.path} has the name of something installed")
+    return closure
 
 
 def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> None:
