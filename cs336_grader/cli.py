@@ -2,7 +2,6 @@
 
 import contextlib
 import difflib
-import gc
 import os
 import secrets
 import signal
@@ -39,9 +38,6 @@ from .request import Request
 from .rubric import RUBRIC, RubricError
 
 MAX_ERROR = 1_000
-# Python looks for garbage each time that this many objects more are there. Syntax trees are many
-# objects and no garbage: to look through them takes as long as to parse.
-OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 EPILOG = f"""\b
 Exit codes:
@@ -78,7 +74,6 @@ class Program(click.Group):
 @click.version_option(version(), prog_name="cs336")
 def main() -> None:
     """Grade submissions of a programming assignment."""
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 @main.command(epilog=EPILOG)
