@@ -120,7 +120,11 @@ class Patient(subprocess.Popen[str]):
 
 def main() -> None:
     """Grade the reference and write what each part of it used."""
-    from cs336_grader import cli, trusted  # noqa: PLC0415 - what importing takes is the launcher's
+    # What importing takes is the launcher's.
+    from cs336_grader.__main__ import commands  # noqa: PLC0415
+
+    command = commands()
+    from cs336_grader import trusted  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         accounts = Path(folder, "accounts.json")
@@ -139,7 +143,7 @@ def main() -> None:
 
         trusted.start = start
         with contextlib.redirect_stdout(sys.stderr):
-            cli.main(
+            command.main(
                 ["grade", str(ROOT), "--seed", "0", "--report-dir", folder], standalone_mode=False
             )
         found = json.loads(accounts.read_text(encoding="utf-8"))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from .commands import (
     COULD_NOT_JUDGE,
@@ -29,7 +28,6 @@ from .commands import (
 from .intake import own_adapters
 from .judging.choice import attempted_problems, named_problems
 from .records import CouldNotJudgeError
-from .reports import printing
 from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
@@ -162,6 +160,7 @@ def regrade(
     from .batch import regrade as again  # noqa: PLC0415
     from .batch import settings as kept  # noqa: PLC0415
     from .batch.submissions import find  # noqa: PLC0415
+    from .reports import printing  # noqa: PLC0415
 
     with graded_in_words():
         before = kept.saved_settings(report_dir)
@@ -265,6 +264,8 @@ def checked(asked: "Settings", assignment: Assignment) -> "Settings":
 
 def watched(found: "Found") -> "Watch":
     """What shows how far the class has come."""
+    from rich.console import Console  # noqa: PLC0415
+
     from .batch.watching import Watch  # noqa: PLC0415
 
     return Watch(Console(stderr=True), len(found.submissions))
@@ -274,6 +275,7 @@ def show(seen: "Overview", found: "Found", out: Path) -> None:
     """Print what a class looks like from above."""
     from .batch import terminal  # noqa: PLC0415
     from .batch.records import GRADEBOOK, PAGE  # noqa: PLC0415
+    from .reports import printing  # noqa: PLC0415
 
     names = (str(out / GRADEBOOK), str(out / PAGE))
     printing.show_text(

@@ -13,8 +13,6 @@ from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from . import audit_command, batch_command, handout_command, package_command, pipeline
 from .commands import (
@@ -32,9 +30,8 @@ from .commands import (
     worker_python_option,
 )
 from .judging.choice import UnknownNameError
-from .records import CouldNotJudgeError, Outcome, Report, Verdict, WrongRequestError
-from .records import Progress as Begun
-from .reports import measurement, printing, summary
+from .records import CouldNotJudgeError, Report, Verdict, WrongRequestError
+from .reports import measurement, output, summary
 from .reports.formats import FORMATS, Destination
 from .reports.plain_text import plain_line
 from .request import Request
@@ -209,11 +206,10 @@ def doctor(context: click.Context, *, worker_python: str) -> None:
 
 def graded(request: Request, *, quiet: bool) -> Report:
     """Grade, and turn every way to end early into a sentence and an exit code."""
-    console = Console(stderr=True)
     # Being told to end is an interruption like any other.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with watching(request, console, shown=not quiet) as watch:
+        with watching(request, quiet=quiet) as watch:
             return pipeline.grade(request, watch)
     except UnknownNameError as error:
         told = unknown_name(error.kind, error.name, error.known).message
@@ -248,32 +244,27 @@ def earlier_report(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def watching(request: Request, console: Console, *, shown: bool) -> Iterator[pipeline.Watch]:
+def watching(request: Request, *, quiet: bool) -> Iterator[pipeline.Watch]:
     """Show which check is running, where a person is looking on; else say that it has begun."""
-    bar = Progress(
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-        disable=not (shown and console.is_terminal),
-    )
-    with bar:
-        task = bar.add_task("starting", total=None)
+    if quiet:
+        yield lambda _event: None
+        return
+    from rich.console import Console  # noqa: PLC0415 (with --quiet, nothing has a use for it)
 
-        def watch(event: pipeline.Event) -> None:
-            match event:
-                case pipeline.Planned(checks=checks):
-                    bar.update(task, total=checks)
-                    if shown and not console.is_terminal:
-                        told = f"Grading {request.submission} with seed {request.seed}."
-                        click.echo(told, err=True)
-                case Begun(check=check):
-                    bar.update(task, description=check)
-                case Outcome():
-                    bar.advance(task)
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda event: say_what_begins(request, event)
+        return
+    from .watching import progress_shown  # noqa: PLC0415
 
+    with progress_shown(console) as watch:
         yield watch
+
+
+def say_what_begins(request: Request, event: pipeline.Event) -> None:
+    """Say once that the submission is graded."""
+    if isinstance(event, pipeline.Planned):
+        click.echo(f"Grading {request.submission} with seed {request.seed}.", err=True)
 
 
 def asked_format(value: str) -> tuple[str, Path | None]:
@@ -306,6 +297,8 @@ def tell(report: Report, request: Request, repeat: str, *, quiet: bool) -> None:
         if quiet:
             say_total(report)
         else:
+            from .reports import printing  # noqa: PLC0415 (as above)
+
             printing.show(
                 report,
                 repeat=repeat,
@@ -314,7 +307,7 @@ def tell(report: Report, request: Request, repeat: str, *, quiet: bool) -> None:
             )
     except OSError as error:
         # A full disk, or a reader that has seen enough: what was judged is judged.
-        printing.discard_output()
+        output.discard()
         saved = request.report_file
         click.echo(f"The report could not be printed ({error.strerror}). It is {saved}.", err=True)
     if summary.ran_nothing(report):
@@ -328,7 +321,7 @@ def say_total(report: Report) -> None:
     click.echo(summary.total_line(report))
     reason = summary.common_reason(report) or summary.first_reason(report)
     if reason:
-        with printing.commands_stopped(lambda line: click.echo(line, err=True)):
+        with output.commands_stopped(lambda line: click.echo(line, err=True)):
             click.echo(reason, err=True)
 
 

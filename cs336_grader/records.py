@@ -1,7 +1,8 @@
 """What the stages hand to each other: plain records that cannot be changed."""
 
+import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -50,6 +51,7 @@ class Staged:
         search_paths: the folders, relative to the root, that imports start from, in order.
         notes: what was chosen, left out or refused, one sentence each.
         adapters: the published adapters that it has, as far as its source tells.
+        trees: the syntax trees of source that was read, by that source.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Staged:
     search_paths: tuple[str, ...]
     notes: tuple[str, ...]
     adapters: frozenset[str]
+    trees: Mapping[bytes, ast.Module] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from grader_tests.assignments import ROOT, TINY
 
-PROGRAM = [sys.executable, "-c", "from cs336_grader.cli import main; main()"]
+PROGRAM = [sys.executable, "-m", "cs336_grader"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 

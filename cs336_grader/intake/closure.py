@@ -6,6 +6,7 @@ or from a ``src`` folder in one of them. Tests, notebooks, data elsewhere and ot
 where they are. Not covered: names computed while running.
 """
 
+import ast
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
@@ -19,6 +20,8 @@ from .notes import Notes
 from .sources import Source
 
 TOP = PurePosixPath()
+# A tree takes a hundred times the memory of its source. Hardly any submission has more.
+MAX_KEPT_BYTES = 2**21
 
 
 class Closure:
@@ -35,6 +38,7 @@ class Closure:
         taken: the files to take.
         search_paths: the folders that imports start from, in order.
         readings: what each file that is taken imports.
+        trees: the syntax trees of these files, by their content; of very many, those of a part.
     """
 
     def __init__(
@@ -54,12 +58,15 @@ class Closure:
         self.roots = list(
             dict.fromkeys([base, *(root for folder in above for root in (folder, folder / "src"))])
         )
+        self.known_homes: dict[str, list[PurePosixPath]] = {}
         self.used_roots = {base}
         self.taken: set[PurePosixPath] = set()
-        self.trees: set[PurePosixPath] = set()
+        self.packages_taken: set[PurePosixPath] = set()
         self.unread: list[PurePosixPath] = []
         self.patience = Patience(source.name)
         self.readings: dict[PurePosixPath, Reading] = {}
+        self.trees: dict[bytes, ast.Module] = {}
+        self.kept_bytes = 0
         self.take_neighbours()
         while self.unread:
             self.follow(self.unread.pop())
@@ -131,9 +138,9 @@ class Closure:
 
     def take_tree(self, folder: PurePosixPath) -> None:
         """Take all of a package."""
-        if folder in self.trees:
+        if folder in self.packages_taken:
             return
-        self.trees.add(folder)
+        self.packages_taken.add(folder)
         for path in self.source.sizes:
             if folder in path.parents and path.name != "conftest.py":
                 self.take(path)
@@ -152,6 +159,9 @@ class Closure:
             # Importing it will fail and say why, unless nothing ever imports it.
             reading.fault = str(error)
             return
+        self.kept_bytes += len(content)
+        if self.kept_bytes <= MAX_KEPT_BYTES:
+            self.trees[content] = tree
         reading.names = frozenset(defined_names(tree))
         for found in sorted(set(imports(tree)), key=lambda found: found.parts):
             if not found.level:
@@ -163,9 +173,7 @@ class Closure:
     def follow_absolute(self, parts: tuple[str, ...], reading: Reading) -> None:
         """Take what is imported by its full name, if the submission has it."""
         top = parts[0]
-        homes = [root for root in self.roots if self.modules.holds(root, top)]
-        # As Python has it: a namespace package comes after everything else.
-        homes.sort(key=lambda root: self.modules.is_namespace(root / top))
+        homes = self.homes(top)
         if self.is_reserved(top):
             for root in homes:
                 self.notes.skipped(f"would hide the installed {top}", root / top)
@@ -178,6 +186,15 @@ class Closure:
             reading.elsewhere.add(top)
         for home in (homes or added)[:1] or self.roots:
             self.take_import(home, parts, reading)
+
+    def homes(self, top: str) -> list[PurePosixPath]:
+        """The folders that hold a top-level name, in the order in which imports look there."""
+        if top not in self.known_homes:
+            homes = [root for root in self.roots if self.modules.holds(root, top)]
+            # As Python has it: a namespace package comes after everything else.
+            homes.sort(key=lambda root: self.modules.is_namespace(root / top))
+            self.known_homes[top] = homes
+        return self.known_homes[top]
 
     def take_import(self, folder: PurePosixPath, parts: tuple[str, ...], reading: Reading) -> None:
         """Take what an import stands for that starts in a folder, and remember what that is."""

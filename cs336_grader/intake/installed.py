@@ -1,13 +1,13 @@
 """Which top-level names belong to the grader's surroundings, and so are not a submission's."""
 
 import sys
+from collections import deque
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-from .inventory import inventory
 
 GRADER = __name__.partition(".")[0]
 # Python imports these by itself when it starts.
@@ -23,7 +23,25 @@ def is_needed(name: str) -> bool:
     """
     if name in sys.stdlib_module_names or name in START_UP or name == GRADER:
         return True
-    return not needed_distributions().isdisjoint(owners().get(name, ()))
+    return is_importable(name) and any(
+        name in top_level_names(distribution) for distribution in needed_distributions()
+    )
+
+
+def is_importable(name: str) -> bool:
+    """Whether a top-level name can be imported here; nothing is imported to find out."""
+    return name in sys.stdlib_module_names or any(
+        finder.find_spec(name, None) is not None for finder in sys.meta_path
+    )
+
+
+def is_distribution(name: str) -> bool:
+    """Whether a distribution of this plain name is installed, other than the grader's own."""
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return name not in own_distributions()
 
 
 @cache
@@ -36,35 +54,26 @@ def own_distributions() -> frozenset[str]:
     )
 
 
-@cache
-def owners() -> dict[str, list[str]]:
-    """The distributions that each installed top-level name belongs to, by their plain names."""
-    return {
-        name: [canonicalize_name(distribution) for distribution in distributions]
-        for name, distributions in inventory()["owners"].items()
-    }
+def needed_distributions() -> Iterator[str]:
+    """All that is installed because the grader's own distribution asks for it, directly or not.
 
-
-@cache
-def needed_distributions() -> frozenset[str]:
-    """All that is installed because the grader's own distribution asks for it, however indirectly.
-
-    All that is installed at all, where the grader has no distribution.
+    All that is installed at all, where the grader has no distribution. What is asked for directly
+    comes first, and is mostly what was looked for: no more is read than is needed.
     """
     own = own_distributions()
     if not own:
-        return frozenset(name for names in owners().values() for name in names)
-    needed: set[str] = set()
-    pending = [(name, True) for name in own]
-    while pending:
-        name, with_extras = pending.pop()
-        for required in requirements_of(name, with_extras=with_extras):
-            if required not in needed:
-                needed.add(required)
-                pending.append((required, False))
-    return frozenset(needed - own)
+        yield from {canonicalize_name(found.name) for found in metadata.distributions()}
+    seen, waiting = set(own), deque(own)
+    while waiting:
+        name = waiting.popleft()
+        for required in requirements_of(name, with_extras=name in own):
+            if required not in seen:
+                seen.add(required)
+                waiting.append(required)
+                yield required
 
 
+@cache
 def requirements_of(name: str, *, with_extras: bool) -> list[str]:
     """The distributions that another asks for on this machine."""
     try:
@@ -78,3 +87,19 @@ def requirements_of(name: str, *, with_extras: bool) -> list[str]:
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in wanted):
             found.append(canonicalize_name(requirement.name))
     return found
+
+
+@cache
+def top_level_names(distribution: str) -> frozenset[str]:
+    """What a distribution's modules and packages are imported by; nothing if it is not there."""
+    try:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError:
+        return frozenset()
+    if declared := found.read_text("top_level.txt"):
+        return frozenset(declared.split())
+    return frozenset(
+        file.parts[0] if len(file.parts) > 1 else file.stem
+        for file in found.files or ()
+        if file.suffix == ".py"
+    )

@@ -3,7 +3,6 @@
 import json
 import platform
 import subprocess
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -14,39 +13,54 @@ from packaging.utils import canonicalize_name
 from cs336_grader.records import WrongRequestError
 
 from . import inventory
-from .installed import own_distributions
+from .installed import is_distribution, is_importable, own_distributions
 
 MAX_SECONDS = 60
 
 
-@dataclass(frozen=True, slots=True)
 class Interpreter:
-    """An interpreter and what is installed for it.
+    """The interpreter that runs this.
 
     Attributes:
         version: as in "3.11.9".
-        modules: the top-level names of its library and of what is installed.
-        distributions: the plain names of what is installed, without the grader's own.
-        path: the folders that imports look in.
     """
 
-    version: str
-    modules: frozenset[str]
-    distributions: frozenset[str]
-    path: tuple[str, ...]
+    version = platform.python_version()
 
     def is_importable(self, name: str) -> bool:
         """Whether a top-level name can be imported without the submission."""
-        return name in self.modules or PathFinder.find_spec(name, list(self.path)) is not None
+        return is_importable(name)
 
     def is_distribution(self, name: str) -> bool:
-        """Whether a distribution of this name is installed, other than the grader's own."""
-        return canonicalize_name(name) in self.distributions
+        """Whether a distribution of this plain name is installed, other than the grader's own."""
+        return is_distribution(name)
 
     @property
     def reads_as_here(self) -> bool:
         """Whether what is no valid Python here is none there."""
         return self.version.split(".")[:2] == platform.python_version().split(".")[:2]
+
+
+class OtherInterpreter(Interpreter):
+    """Another, by what it says of itself.
+
+    Args:
+        told: as ``inventory`` has it.
+    """
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.version = told["version"]
+        self.modules = frozenset(told["modules"])
+        self.distributions = frozenset(map(canonicalize_name, told["distributions"]))
+        self.path = list(told["path"])
+
+    def is_importable(self, name: str) -> bool:
+        """The same, there."""
+        return name in self.modules or PathFinder.find_spec(name, self.path) is not None
+
+    def is_distribution(self, name: str) -> bool:
+        """The same, there."""
+        return name in self.distributions - own_distributions()
 
 
 @cache
@@ -56,14 +70,7 @@ def interpreter(python: str) -> Interpreter:
     Raises:
         WrongRequestError: there is no Python at the path that could run a submission.
     """
-    found = asked(python) if python else inventory.inventory()
-    installed = frozenset(map(canonicalize_name, found["distributions"]))
-    return Interpreter(
-        found["version"],
-        frozenset([*found["library"], *found["owners"]]),
-        installed - own_distributions(),
-        tuple(found["path"]),
-    )
+    return OtherInterpreter(asked(python)) if python else Interpreter()
 
 
 def asked(python: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Which files of a container can be a submission's: the same rules for every kind of container."""
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, Generic, TypeVar
@@ -103,13 +104,19 @@ class Listing(Generic[Place]):
         """Leave out what only the whole list shows to be of no use."""
         environments = {path.parent for path in self.entries if path.name == VENV_MARK}
         environments.discard(PurePosixPath())
-        folders = {parent for path in self.entries for parent in path.parents}
+        folders = folders_of(self.entries)
         for path in list(self.entries):
-            if not environments.isdisjoint(path.parents):
+            if environments and not environments.isdisjoint(path.parents):
                 del self.entries[path]
             elif path in folders:
                 self.notes.skipped("is both a file and a folder", path)
                 del self.entries[path]
+
+
+def folders_of(files: Iterable[PurePosixPath]) -> set[PurePosixPath]:
+    """The folders that files lie in, and those above them."""
+    nearest = {path.parent for path in files}
+    return nearest.union(*(folder.parents for folder in nearest))
 
 
 def takes_folders(names: tuple[str, ...]) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from .listing import folders_of
+
 COMPILED = {".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".o", ".a"}
 # What a compiled module is built from, or is described by while it is not built.
 BUILT_FROM = {".pyi", ".pyx", ".cpp", ".cc", ".c", ".rs"}
@@ -34,7 +36,7 @@ class Modules:
     def __init__(self, files: Iterable[PurePosixPath]) -> None:
         self.files = frozenset(files)
         sources = [path for path in self.files if path.suffix == ".py"]
-        self.folders = frozenset(parent for path in sources for parent in path.parents)
+        self.folders = folders_of(sources)
         self.unbuilt = {
             path.with_name(path.name.partition(".")[0])
             for path in self.files

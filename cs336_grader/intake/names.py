@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cs336_grader.parsing import children
 from cs336_grader.records import CouldNotJudgeError
 
 # An ordinary submission is parsed in a tenth of a second; a hostile file can take many.
@@ -69,7 +70,7 @@ def defined_names(tree: ast.Module) -> dict[str, bool]:
             ):
                 pass
             case _:
-                pending += reversed(list(ast.iter_child_nodes(node)))
+                pending += reversed(list(children(node)))
     return names
 
 
@@ -90,7 +91,9 @@ def is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def imports(tree: ast.Module) -> Iterator[Import]:
     """All that a module imports, wherever in it the statement stands."""
-    for node in ast.walk(tree):
+    found: list[ast.AST] = [tree]
+    for node in found:
+        found += children(node)
         match node:
             case ast.Import():
                 for alias in node.names:

@@ -8,6 +8,7 @@ WrongRequestError is that of whoever asked, CouldNotJudgeError is not known to b
 import platform
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError, Staged, WrongRequestError
@@ -54,9 +55,7 @@ def stage(
     with closing(open_source(path, revision, notes)) as source:
         found = find_adapters(source, adapter_names, notes, own_folders(package), adapters)
         refuse_broken(found, source, runs_in, notes)
-        closure = Closure(source, found.path, reserved_except(own_folders(package)), notes)
-        if found.path not in closure.taken:
-            raise CouldNotJudgeError(f"{found.path} has the name of something installed")
+        closure = followed(found, source, reserved_except(own_folders(package)), notes)
         manifests = Manifests(source, closure.files, closure.packages, runs_in, notes)
         gaps = Gaps(closure.readings, found.path)
         refuse_unread(gaps.broken, manifests)
@@ -73,6 +72,7 @@ def stage(
         search_paths=tuple(map(str, closure.search_paths)),
         notes=notes.lines(),
         adapters=adapter_names & names_of(found.path, closure.readings),
+        trees=closure.trees,
     )
 
 
@@ -101,6 +101,20 @@ def refuse_broken(found: Candidate, source: Source, python: Interpreter, notes: 
     raise NothingToGradeError(f"{found.path} is no valid Python: {found.fault}")
 
 
+def followed(
+    found: Candidate, source: Source, is_reserved: Callable[[str], bool], notes: Notes
+) -> Closure:
+    """The adapters, with all that they import of the submission.
+
+    Raises:
+        CouldNotJudgeError: something installed would be imported in their place.
+    """
+    closure = Closure(source, found.path, is_reserved, notes)
+    if found.path not in closure.taken:
+        raise CouldNotJudgeError(f"{found.path} has the name of something installed")
+    return closure
+
+
 def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> None:
     """Judge nothing where another Python may read what this one cannot.
 
@@ -121,7 +135,7 @@ def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> 
 
 def reserved_except(own: set[str]) -> Callable[[str], bool]:
     """Tell the names of what the grader needs from those that are the submission's to use."""
-    return lambda name: name not in own and is_needed(name)
+    return cache(lambda name: name not in own and is_needed(name))
 
 
 def mark_packages(closure: Closure, paths: list[PurePosixPath], into: Path) -> None:

@@ -1,13 +1,27 @@
 """Finds what a body of code binds names to."""
 
 import ast
-from collections import deque
 from collections.abc import Iterable
+
+from cs336_grader.parsing import children
 
 from .scopes import Assigned, Scope
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+BINDING = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.NamedExpr,
+    ast.Name,
+    ast.ExceptHandler,
+    ast.MatchAs,
+)
 
 
 class Binder:
@@ -33,12 +47,12 @@ class Binder:
 
     def bind_all(self, nodes: Iterable[ast.AST]) -> None:
         """Bind what these statements bind, wherever in them, but for nested functions."""
-        pending = deque(nodes)
-        while pending:
-            node = pending.popleft()
-            self.bind(node)
+        found = list(nodes)
+        for node in found:
+            if isinstance(node, BINDING):
+                self.bind(node)
             if not isinstance(node, NESTED):
-                pending.extend(ast.iter_child_nodes(node))
+                found += children(node)
 
     def bind(self, node: ast.AST) -> None:
         """Bind what one node binds."""

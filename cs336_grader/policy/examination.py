@@ -52,7 +52,7 @@ class Examination:
         self.assignment = assignment
         self.book = RuleBook(assignment.rubric)
         tops = {name.partition(".")[0] for rules in self.book.of_problem.values() for name in rules}
-        self.program = Program(staged.root, staged.search_paths, tops)
+        self.program = Program(staged.root, staged.search_paths, tops, staged.trees)
         read(self.program)
         methods = called_methods(assignment)
         self.reaches = {

@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -94,6 +94,7 @@ class Program:
         root: the folder it lies in.
         search_paths: the folders, relative to the root, that imports start from.
         foreign: names of packages that no file of the submission may be taken for.
+        trees: syntax trees that are there already, by the source that they are of.
 
     Attributes:
         unread: the files that are too large, nested too deep or no Python that is understood here.
@@ -101,7 +102,13 @@ class Program:
         links: what each definition leads to by name, certainly and perhaps, as far as it was asked.
     """
 
-    def __init__(self, root: Path, search_paths: Iterable[str], foreign: Iterable[str]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        search_paths: Iterable[str],
+        foreign: Iterable[str],
+        trees: Mapping[bytes, ast.Module],
+    ) -> None:
         self.modules: dict[str, Module] = {}
         self.by_file: dict[str, Module] = {}
         self.definitions: dict[str, Definition] = {}
@@ -120,8 +127,9 @@ class Program:
                 self.unread.append(str(place))
                 continue
             left -= size
+            content = path.read_bytes()
             try:
-                tree = parse(path.read_bytes())
+                tree = trees.get(content) or parse(content)
             except SourceError:
                 self.unread.append(str(place))
                 continue

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from cs336_grader.parsing import children
+
 from .bindings import Function, parameters
 from .dynamic import ANY_OBJECT, INSIDES
 from .program import Definition, How, Mention, Module, Program
@@ -83,6 +85,14 @@ class Reader(ast.NodeVisitor):
             if isinstance(statement, ast.If) and leaves(statement):
                 self.conditions += 1
         self.conditions = before
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Read what is below a node."""
+        for child in children(node):
+            self.visit(child)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A constant mentions nothing."""
 
     def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
         """Read several nodes."""

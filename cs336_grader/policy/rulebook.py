@@ -17,6 +17,8 @@ class RuleBook:
         self.of_problem = {
             name: general | rulings(problem) for name, problem in rubric.problems.items()
         }
+        # One problem for each set of rules: most problems have no rules of their own.
+        self.examples = list({str(rules): name for name, rules in self.of_problem.items()}.values())
 
     def ruling(self, name: str, problem: str) -> Consequence | None:
         """What the use of a name leads to in a problem; None where it is allowed."""
@@ -25,12 +27,14 @@ class RuleBook:
 
     def rules_on(self, name: str) -> bool:
         """Whether the use of a name leads to anything in some problem."""
-        return any(self.ruling(name, problem) is not None for problem in self.of_problem)
+        return any(self.ruling(name, problem) is not None for problem in self.examples)
 
     def rules_within(self, name: str) -> bool:
         """Whether a name holds something that is ruled on."""
         inside = f"{name}."
-        return any(rule.startswith(inside) for rules in self.of_problem.values() for rule in rules)
+        return any(
+            rule.startswith(inside) for one in self.examples for rule in self.of_problem[one]
+        )
 
 
 def rulings(rules: Rules) -> dict[str, Consequence | None]:

@@ -1,16 +1,13 @@
 """Prints the report to whatever standard output is: a terminal, a file, a pipe that is closed."""
 
-import contextlib
-import os
-import secrets
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.text import Text
 
 from cs336_grader.records import Report
 
+from .output import commands_stopped
 from .terminal import Surroundings, render
 
 # Without a terminal, lines are as long as this.
@@ -58,25 +55,7 @@ def show_text(render_for: Callable[[int, bool], Text]) -> None:
         console.print(encodable(text, encoding))
 
 
-@contextlib.contextmanager
-def commands_stopped(say: Callable[[str], None]) -> Iterator[None]:
-    """Where GitHub Actions reads along, let nothing that is printed be a command to it."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        yield
-        return
-    resume = secrets.token_hex(16)
-    say(f"::stop-commands::{resume}")
-    yield
-    say(f"::{resume}::")
-
-
 def encodable(text: Text, encoding: str) -> Text:
     """The text with a question mark for each character that the terminal cannot show."""
     text.plain = text.plain.encode(encoding, "replace").decode(encoding)
     return text
-
-
-def discard_output() -> None:
-    """Print no more: what is left would fail again, with an exit code of Python's own."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -22,6 +22,7 @@ from cs336_grader.records import (
 from cs336_grader.reports import printing
 from cs336_grader.reports.formats import FORMATS
 from grader_tests.assignments import TINY
+from grader_tests.commands import ENVIRONMENT, PROGRAM
 from grader_tests.unit.submissions import STUBS, write
 
 Outcomes = Callable[..., Iterator[Progress | Outcome]]
@@ -333,13 +334,12 @@ def test_output_that_cannot_be_printed_changes_no_verdict(
 ) -> None:
     """Whoever closes the pipe early, or has no room on the disk, still gets the right exit code."""
     write(tmp_path / "submission", {"tests/adapters.py": "def run_count_words(text: syntax error"})
-    program = [sys.executable, "-c", "from cs336_grader.cli import main; main()"]
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run(
-        [*program, "grade", "submission", "--assignment", str(TINY), *options],
+        [*PROGRAM, "grade", "submission", "--assignment", str(TINY), *options],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(TINY.parents[1])},
+        env=ENVIRONMENT,
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,
@@ -350,6 +350,20 @@ def test_output_that_cannot_be_printed_changes_no_verdict(
     assert "could not be printed" in result.stderr
     assert "Traceback" not in result.stderr
     assert report(tmp_path / "report")["score"] == 0
+
+
+def test_the_program_starts_with_what_every_command_needs_alone() -> None:
+    """What draws is imported where something is drawn, and no time is lost to the collector."""
+    seen = "import gc, sys; from cs336_grader.__main__ import commands; commands()"
+    told = "print('rich' in sys.modules, gc.get_freeze_count() > 0, gc.get_threshold()[0] > 700)"
+    result = subprocess.run(
+        [sys.executable, "-c", f"{seen}; {told}"],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == "False True True\n"
 
 
 def test_exit_codes_are_documented() -> None:

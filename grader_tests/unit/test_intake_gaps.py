@@ -213,8 +213,8 @@ def test_a_choice_without_adapters_is_whoevers_who_chose(tmp_path: Path) -> None
 def another(tmp_path: Path, *distributions: str, version: str | None = None) -> str:
     """A program that tells of itself what an interpreter with these distributions would."""
     found = inventory.inventory()
-    owners = {name: [name] for name in distributions}
-    others = {"distributions": distributions, "owners": owners, "path": []}
+    modules = [*sys.stdlib_module_names, *distributions]
+    others = {"distributions": distributions, "modules": modules, "path": []}
     answer = json.dumps(found | others | {"version": version or found["version"]})
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\nprintf '%s' '{answer}'\n")
@@ -277,7 +277,7 @@ def test_what_the_grader_does_not_need_can_be_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two machines, one may have a package installed that is called as the student's module."""
-    monkeypatch.setattr(installed, "owners", lambda: {"bystander": ["bystander"]})
+    monkeypatch.setattr(installed, "needed_distributions", lambda: ["bystander", "numpy"])
     assert installed.is_needed("torch") is False
     monkeypatch.undo()
     assert installed.is_needed("torch")
