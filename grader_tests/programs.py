@@ -13,8 +13,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-CONTEXT.set_forkserver_preload(["pytest", "torch"])
+if sys.platform == "linux":
+    CONTEXT = multiprocessing.get_context("forkserver")
+    CONTEXT.set_forkserver_preload(["pytest", "torch"])
+else:
+    CONTEXT = multiprocessing.get_context("spawn")
 # Where Python finds modules before anything is said of it.
 INSTALLED = subprocess.run(
     [sys.executable, "-P", "-c", "import sys; print(*sys.path, sep='\\n')"],
