@@ -13,7 +13,7 @@ import importlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -95,8 +95,7 @@ class Diagnosed(SuiteRun):
         """What is said of one mistake's output."""
         tools = importlib.import_module("tests.diagnosis")
         if self.suite.seed == 0:
-            prints = importlib.import_module("tests.fingerprints")
-            return tools.recognise(comparison, prints.FingerprintFolder(FINGERPRINTS))
+            return tools.recognise(comparison, saved())
         suspects = [
             tools.Suspect((mistake,), print_)
             for mistake, other in wrong
@@ -104,6 +103,12 @@ class Diagnosed(SuiteRun):
             and (print_ := tools.fingerprint(other.actual)) is not None
         ]
         return tools.diagnose(comparison, suspects, self.problem, len(self.own))
+
+
+@cache
+def saved() -> Any:
+    """The saved fingerprints, each file of which is read once."""
+    return importlib.import_module("tests.fingerprints").FingerprintFolder(FINGERPRINTS)
 
 
 def confusion(problem: str, seed: int) -> dict[str, Row]:

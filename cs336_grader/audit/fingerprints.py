@@ -27,6 +27,7 @@ from cs336_grader.rubric import Assignment, load_assignment
 
 from .catalogues import catalogue
 from .sampling import telling_places
+from .workers import assignment_in
 
 FOLDER = Path("tests", "_fingerprints")
 # Every number up to here is kept exactly by float32.
@@ -130,7 +131,7 @@ def suspected(assignment: Assignment, known: Any, problem: str) -> list[int]:
 
 def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> Any:
     """The fingerprints of the checks in one file of the suite, or of some of them."""
-    assignment = load_assignment(folder)
+    assignment = assignment_in(folder)
     known = catalogue(assignment, "known_mistakes")
     chosen = {
         check.name: check.file

@@ -207,7 +207,8 @@ def seed_generators() -> None:
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(0)
+        # Not torch.manual_seed, which looks for every kind of accelerator.
+        sys.modules["torch"].default_generator.manual_seed(0)
 
 
 @contextlib.contextmanager

@@ -1,41 +1,60 @@
 """A right answer that is a ready-made one earns nothing, however it is come by."""
 
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from grader_tests.commands import grade, report
+from cs336_grader import pipeline
+from cs336_grader.preforked import Preforked
+from cs336_grader.records import Consequence, Report, Verdict
+from cs336_grader.request import Request
+from cs336_grader.rubric import load_assignment
+from grader_tests.assignments import TINY
 from grader_tests.unit.submissions import write
 
 from .ready_made import CAUGHT, HEAD, REST, SUSPECT
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked as on Linux")
+SEED = 3
+Graded = Callable[[str], Report]
 
-def graded(folder: Path, answer: str) -> dict[str, Any]:
-    """The report on a submission with this moving average."""
-    submission = write(folder / "ready_made", {"tests/adapters.py": HEAD + answer + REST})
-    result = grade(submission, "--seed", "3")
-    assert result.returncode == 0, result.stdout + result.stderr
-    found = report(folder)
-    passed = {problem["id"]: problem["verdict"] for problem in found["problems"]}
-    assert passed == dict.fromkeys(passed, "passed")
-    return found
+
+@pytest.fixture(scope="module")
+def preforked() -> Iterator[Preforked]:
+    """What all submissions are graded by, as those of a class are."""
+    made = Preforked(load_assignment(TINY), SEED)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def graded(preforked: Preforked, tmp_path: Path) -> Graded:
+    """Makes the report on a submission with a moving average."""
+
+    def grade(answer: str) -> Report:
+        submission = write(tmp_path / "ready_made", {"tests/adapters.py": HEAD + answer + REST})
+        request = Request(submission, TINY, SEED, (), tmp_path / "report")
+        found = pipeline.grade(request, lambda _: None, preforked.entrance.start)
+        assert {problem.verdict for problem in found.problems} == {Verdict.PASSED}
+        return found
+
+    return grade
 
 
 @pytest.mark.parametrize("way", CAUGHT)
-def test_a_ready_made_answer_earns_nothing(tmp_path: Path, way: str) -> None:
+def test_a_ready_made_answer_earns_nothing(graded: Graded, way: str) -> None:
     """Its checks pass and it gets no point; the other problems keep theirs."""
-    found = graded(tmp_path, CAUGHT[way])
-    scores = {problem["id"]: problem["score"] for problem in found["problems"]}
+    found = graded(CAUGHT[way])
+    scores = {problem.id: problem.score for problem in found.problems}
     assert scores == {"moving_average": 0.0, "count_words": 3.0, "running_totals": 2.0}
-    costly = [one for one in found["findings"] if one["consequence"] == "costs points"]
-    assert {(one["problem"], one["file"]) for one in costly} == {
-        ("moving_average", "tests/adapters.py")
-    }
+    costly = [one for one in found.findings if one.consequence is Consequence.COSTS_POINTS]
+    assert {(one.problem, one.file) for one in costly} == {("moving_average", "tests/adapters.py")}
 
 
 @pytest.mark.parametrize("way", SUSPECT)
-def test_hiding_asks_for_a_look(tmp_path: Path, way: str) -> None:
+def test_hiding_asks_for_a_look(graded: Graded, way: str) -> None:
     """What cannot be seen is at least suspected."""
-    findings = graded(tmp_path, SUSPECT[way])["findings"]
-    assert "human look" in {one["consequence"] for one in findings}
+    findings = graded(SUSPECT[way]).findings
+    assert Consequence.HUMAN_LOOK in {one.consequence for one in findings}

@@ -30,7 +30,16 @@ from .border_adapters import ADAPTERS
 
 
 @pytest.fixture(scope="module")
-def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubmission]:
+def others() -> set[int]:
+    """What earlier tests have running."""
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+@pytest.fixture(scope="module")
+def submission(
+    tmp_path_factory: pytest.TempPathFactory,
+    others: set[int],  # noqa: ARG001 (looked at before it is there)
+) -> Iterator[RunningSubmission]:
     """One adapter for each thing that is tried here, forked from a process with a handler."""
     root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
     (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
@@ -400,7 +409,7 @@ def test_a_submission_that_cannot_be_forked_is_imported_anew(
             assert adapters.remember() == 1
 
 
-def test_nothing_outlives_its_check(submission: RunningSubmission) -> None:
+def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[int]) -> None:
     """A process that hides in a session of its own is found and ended."""
     with submission.check("daemon") as adapters:
         assert adapters.leave_a_daemon() == "done"
@@ -408,6 +417,6 @@ def test_nothing_outlives_its_check(submission: RunningSubmission) -> None:
     running = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            if process.status() != psutil.STATUS_ZOMBIE:
+            if process.status() != psutil.STATUS_ZOMBIE and process.pid not in others:
                 running.append(process.pid)
     assert len(running) <= 3, "the warm worker, the one that imported the submission, its gate"

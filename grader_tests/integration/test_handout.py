@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from cs336_grader.handout import build, hand_out
 from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT, TINY
 from grader_tests.commands import PROGRAM
+from grader_tests.programs import run_python
 
 CHECKS = Path("tests", "test_totals.py")
 
@@ -38,13 +38,11 @@ def handout(author: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def run_as_student(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the checks in a student's repository."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", *arguments],
+    options = ("-p", "no:cacheprovider", "-p", "no:randomly")
+    return run_python(
+        *("-m", "pytest", *options, *arguments),
         cwd=folder,
         env={**environment, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=600,
     )
 

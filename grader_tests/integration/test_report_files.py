@@ -60,7 +60,7 @@ def test_a_killed_run_leaves_whole_files_and_no_process(tmp_path: Path, judged: 
         deadline = time.monotonic() + 60
         while not path.exists() or known(path) < judged:
             assert time.monotonic() < deadline, "no check was judged within a minute"
-            time.sleep(0.01)
+            time.sleep(0.05)
         started = psutil.Process(run.pid).children(recursive=True)
         run.kill()
     read_all(tmp_path / "report")

@@ -3,14 +3,14 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from grader_tests.assignments import ROOT
+from grader_tests.programs import run_python
 
-COMMAND = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+COMMAND = ["-m", "pytest", "-p", "no:cacheprovider"]
 PLACES = [f"--rootdir={ROOT}", f"--config-file={ROOT}/pyproject.toml"]
 ADAPTERS = """import torch
 from my_package import layers
@@ -90,15 +90,8 @@ def submission(tmp_path: Path) -> Path:
 def run(submission: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run some checks on the submission, from its folder."""
     checks = [f"{ROOT}/tests/{check}" for check in CHECKS]
-    return subprocess.run(
-        [*COMMAND, *PLACES, "--adapters-from=.", *options, *checks],
-        cwd=submission,
-        env={**os.environ, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    arguments = [*COMMAND, *PLACES, "--adapters-from=.", *options, *checks]
+    return run_python(*arguments, cwd=submission, env={**os.environ, "COLUMNS": "80"})
 
 
 def test_what_failed_is_told_in_words(submission: Path) -> None:
@@ -151,6 +144,4 @@ def test_a_problem_is_chosen_by_its_name() -> None:
 
 def suite(*options: str) -> subprocess.CompletedProcess[str]:
     """Run pytest on the reference."""
-    return subprocess.run(
-        [*COMMAND, *options], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
-    )
+    return run_python(*COMMAND, *options, cwd=ROOT)

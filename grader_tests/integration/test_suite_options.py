@@ -3,12 +3,12 @@
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from grader_tests.assignments import ROOT
+from grader_tests.programs import run_python
 
 SOFTMAX = ["tests/test_model_attention.py", "-k", "test_softmax"]
 WRONG_ADAPTERS = """
@@ -39,10 +39,7 @@ def run_softmax(in_features, dim):
 
 def suite(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in a folder."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
+    return run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", *options, cwd=folder)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from xml.etree import ElementTree as ET
 
 import html5lib
@@ -40,6 +41,12 @@ def read_json(text: str, shape: Shape) -> list[str]:
     found = json.loads(text)
     Draft202012Validator(shape).validate(found)
     return list(texts(found))
+
+
+@cache
+def report_schema() -> dict[str, object]:
+    """That of report.json, made once."""
+    return schema.schema()
 
 
 def texts(value: object) -> Iterator[str]:
@@ -172,7 +179,7 @@ def read_html(text: str) -> list[str]:
 
 
 READERS: dict[str, Reader] = {
-    "json": lambda text: read_json(text, schema.schema()),
+    "json": lambda text: read_json(text, report_schema()),
     "html": read_html,
     "gradescope": read_gradescope,
     "github-summary": read_markdown,

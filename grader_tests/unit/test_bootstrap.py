@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,20 @@ exit 1
 """
 
 
-OWN = (ROOT / "Makefile").read_bytes()
-STUDENTS = build(load_assignment(ROOT)).files["Makefile"]
+@cache
+def handed_out() -> dict[str, bytes]:
+    """The files that students get."""
+    return build(load_assignment(ROOT)).files
 
 
-def made(folder: Path, python: str, makefile: bytes = OWN) -> str:
+@pytest.fixture(params=["own", "handed out"])
+def makefile(request: pytest.FixtureRequest) -> bytes:
+    """This repository's, or that of students."""
+    whose: str = request.param
+    return (ROOT / "Makefile").read_bytes() if whose == "own" else handed_out()["Makefile"]
+
+
+def made(folder: Path, python: str, makefile: bytes) -> str:
     """What make says in a fresh clone where this is the Python."""
     (folder / "Makefile").write_bytes(makefile)
     environment = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
@@ -47,7 +57,6 @@ def made(folder: Path, python: str, makefile: bytes = OWN) -> str:
     return ended.stderr
 
 
-@pytest.mark.parametrize("makefile", [OWN, STUDENTS], ids=["own", "handed out"])
 @pytest.mark.parametrize(
     ("script", "told"),
     [
@@ -65,7 +74,6 @@ def test_a_python_that_does_not_do_is_told_with_what_would(
     assert told in made(tmp_path, str(python), makefile)
 
 
-@pytest.mark.parametrize("makefile", [OWN, STUDENTS], ids=["own", "handed out"])
 def test_no_python_at_all_is_told(tmp_path: Path, makefile: bytes) -> None:
     """And how to name one that lies elsewhere."""
     said = made(tmp_path, "no-such-python", makefile)
@@ -75,4 +83,4 @@ def test_no_python_at_all_is_told(tmp_path: Path, makefile: bytes) -> None:
 def test_what_debian_needs_is_in_the_readme() -> None:
     """Before somebody runs into it."""
     assert "python3-venv" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert b"python3-venv" in build(load_assignment(ROOT)).files["README.md"]
+    assert b"python3-venv" in handed_out()["README.md"]

@@ -1,9 +1,9 @@
 """Tests of doing without torch's compiler, each in a process of its own."""
 
-import subprocess
-import sys
-
 import pytest
+
+from grader_tests.assignments import ROOT
+from grader_tests.programs import run_python
 
 BEGIN = """
 import sys
@@ -49,7 +49,5 @@ COMPILER_BEHIND_THE_STAND_IN = "stand_in_for_compiler()\ntorch._dynamo.reset()\n
 )
 def test_without_the_compiler(program: str) -> None:
     """Optimizers work without it; where it is asked for, it works as ever."""
-    found = subprocess.run(
-        [sys.executable, "-c", BEGIN + program], check=False, capture_output=True, text=True
-    )
+    found = run_python("-c", BEGIN + program, cwd=ROOT)
     assert not found.returncode, found.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader_tests.assignments import ROOT
+from grader_tests.programs import run_python
 from grader_tests.unit.test_repository import tracked_files
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,14 +41,7 @@ def commands() -> list[str]:
 def help_of(*command: str) -> str:
     """Return what a command of this environment says of itself when asked for help."""
     environment = {**os.environ, "COLUMNS": "200"}
-    asked = subprocess.run(
-        [sys.executable, *command, "--help"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    asked = run_python(*command, "--help", cwd=ROOT, env=environment)
     assert asked.returncode == 0, asked.stderr
     return asked.stdout
 

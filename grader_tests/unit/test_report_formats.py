@@ -60,7 +60,7 @@ HOSTILE = {
     "tab formula": "\t=1+1",
     "minus": "-2+3+cmd|' /C calc'!A0",
     "long": "x" * 100_000,
-    "long line ends": "\n" * 50_000,
+    "long line ends": "\n" * 20_000,
     "empty": "",
 }
 
