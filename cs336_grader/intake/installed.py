@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
+from inspect import getmodulename
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -99,7 +100,7 @@ def top_level_names(distribution: str) -> frozenset[str]:
     if declared := found.read_text("top_level.txt"):
         return frozenset(declared.split())
     return frozenset(
-        file.parts[0] if len(file.parts) > 1 else file.stem
+        file.parts[0] if len(file.parts) > 1 else module
         for file in found.files or ()
-        if file.suffix == ".py"
+        if (module := getmodulename(file.name)) is not None
     )
