@@ -17,18 +17,6 @@ def take_one(items):
     return next(items)
 
 
-def processors():
-    with open("/proc/thread-self/status") as status:
-        allowed = next(line.split()[1] for line in status if line.startswith("Cpus_allowed_list"))
-    return allowed, sorted(os.sched_getaffinity(0))
-
-
-def processors_later(seconds):
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        time.sleep(seconds)
-        return [processors(), *(pool.apply(processors) for _ in range(2))]
-
-
 def echo(*args, **kwargs):
     return [*args, *kwargs.values()]
 

@@ -1,12 +1,10 @@
 """A function of a submission behaves, across the border, as if it were called directly."""
 
 import io
-import os
 import signal
-import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from cs336_grader.running import (
 )
 from cs336_grader.running.arguments import Arguments
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
+from cs336_grader.running.processes import has_not_ended
 from cs336_grader.worker.channel import WireError
 from grader_tests.limits import limits_with
 
@@ -241,13 +240,12 @@ def test_text_is_pulled_as_it_is_needed(adapters: Any) -> None:
 def test_what_iterates_over_a_list_is_sent_once_and_stays_one_shot(adapters: Any) -> None:
     """All items go along at once, the ones taken are gone there, and here none is left."""
     texts = iter(["xy", "z"])
-    assert adapters.take_one(texts) == "xy"
-    assert adapters.take_one(texts) == "z"
+    assert [adapters.take_one(texts), adapters.take_one(texts)] == ["xy", "z"]
     assert list(texts) == []
-    parameter = torch.nn.Parameter(torch.zeros(2))
-    parameter.grad = torch.ones(2)
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    parameter.grad = torch.full((1,), 2.0)
     adapters.clip(iter([parameter]), 1.0)
-    assert parameter.grad.norm().item() == pytest.approx(1)
+    assert parameter.grad.item() == pytest.approx(1)
 
 
 def test_an_iterator_that_fails_gives_what_it_had(adapters: Any) -> None:
@@ -333,23 +331,6 @@ def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission
     submission.end_check()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone keeps processes on a processor")
-def test_processes_that_take_turns_share_a_processor_until_it_takes_long(
-    submission: RunningSubmission,
-) -> None:
-    """Work that a submission divides among processes has all of them, and always hears of all."""
-    allowed = submission.turns.allowed
-    with submission.check("turns") as adapters:
-        kept, told = adapters.processors()
-        assert {int(kept)} == os.sched_getaffinity(0)
-        assert told == sorted(allowed)
-    with submission.check("work") as adapters:
-        places = adapters.processors_later(1)
-        assert os.sched_getaffinity(0) == allowed
-    status = Path("/proc/thread-self/status").read_text(encoding="ascii")
-    assert all(f"Cpus_allowed_list:\t{kept}\n" in status for kept, _ in places)
-
-
 def test_the_global_generator_is_seeded_over_there(adapters: Any) -> None:
     """The same seed gives the numbers that it gives here."""
     adapters.manual_seed(5)
@@ -414,9 +395,6 @@ def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[i
     with submission.check("daemon") as adapters:
         assert adapters.leave_a_daemon() == "done"
         adapters.leave_a_trap()
-    running = []
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if process.status() != psutil.STATUS_ZOMBIE and process.pid not in others:
-                running.append(process.pid)
+    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    running = list(filter(has_not_ended, children - others))
     assert len(running) <= 3, "the warm worker, the one that imported the submission, its gate"

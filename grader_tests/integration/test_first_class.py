@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ SECTION = re.compile(
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 UV = f"""#!/bin/sh
 shift 2
-exec {PROGRAM[0]} -c '{PROGRAM[2]}' "$@"
+exec {shlex.join(PROGRAM)} "$@"
 """
 GH = """#!/bin/sh
 echo "$@" >> "$0.calls"

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def programs(tmp_path: Path) -> Path:
     """The programs of a runner, which note what they were called with."""
     folder = tmp_path / "programs"
     folder.mkdir()
-    grade = f"{PROGRAM[0]} -c '{PROGRAM[2]}'"
+    grade = shlex.join(PROGRAM)
     for name, script in PROGRAMS.items():
         body = script.replace("%s", grade)
         text = f'#!/bin/sh\necho "$@" >> "$0.calls"\n{body}\n'
