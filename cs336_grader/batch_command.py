@@ -160,7 +160,7 @@ def regrade(
     from .batch import regrade as again  # noqa: PLC0415
     from .batch import settings as kept  # noqa: PLC0415
     from .batch.submissions import find  # noqa: PLC0415
-    from .reports import printing  # noqa: PLC0415
+    from .reports import printing  # noqa: PLC0415 (only some commands print)
 
     with graded_in_words():
         before = kept.saved_settings(report_dir)
@@ -264,7 +264,7 @@ def checked(asked: "Settings", assignment: Assignment) -> "Settings":
 
 def watched(found: "Found") -> "Watch":
     """What shows how far the class has come."""
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415 (only some commands print)
 
     from .batch.watching import Watch  # noqa: PLC0415
 
@@ -275,7 +275,7 @@ def show(seen: "Overview", found: "Found", out: Path) -> None:
     """Print what a class looks like from above."""
     from .batch import terminal  # noqa: PLC0415
     from .batch.records import GRADEBOOK, PAGE  # noqa: PLC0415
-    from .reports import printing  # noqa: PLC0415
+    from .reports import printing  # noqa: PLC0415 (only some commands print)
 
     names = (str(out / GRADEBOOK), str(out / PAGE))
     printing.show_text(

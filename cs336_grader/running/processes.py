@@ -20,7 +20,8 @@ def has_not_ended(pid: int) -> bool:
     """Whether a process still runs: one whose first thread has ended may look as if it did not."""
     if sys.platform != "linux":
         with suppress(psutil.NoSuchProcess):
-            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+            process = psutil.Process(pid)
+            return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
         return False
     try:
         _, _, fields = said_at(f"/proc/{pid}/stat").rpartition(b") ")

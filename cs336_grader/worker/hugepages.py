@@ -12,6 +12,8 @@ import ctypes
 import sys
 from pathlib import Path
 
+from .isolation.syscalls import libc
+
 HUGE_PAGE_BYTES = 2 * 2**20
 # From Linux 6.1 on; see madvise(2). Elsewhere the call fails, and pages stay as they are.
 MADV_COLLAPSE = 25
@@ -33,17 +35,17 @@ class HeapUse(ctypes.Structure):
 
 def take_gaps() -> None:
     """Allocate what is free below the top of the heap, for good, where the C library is glibc."""
-    libc = ctypes.CDLL(None)
-    if not hasattr(libc, "mallinfo2"):
+    if not hasattr(libc(), "mallinfo2"):
         return
-    libc.mallinfo2.restype = HeapUse
-    libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
-    libc.malloc.argtypes, libc.sbrk.argtypes = [ctypes.c_size_t], [ctypes.c_ssize_t]
-    left = libc.mallinfo2().fordblks + CACHED_BYTES
+    use, malloc, sbrk = libc().mallinfo2, libc().malloc, libc().sbrk
+    use.restype = HeapUse
+    malloc.restype = sbrk.restype = ctypes.c_void_p
+    malloc.argtypes, sbrk.argtypes = [ctypes.c_size_t], [ctypes.c_ssize_t]
+    left = use().fordblks + CACHED_BYTES
     for size in (*(2**power for power in range(16, 10, -1)), *range(1024, 0, -16)):
         # What lies higher is no gap, but new.
-        top = libc.sbrk(0) - libc.mallinfo2().keepcost
-        while left > 0 and (libc.malloc(size) or top) < top:
+        top = sbrk(0) - use().keepcost
+        while left > 0 and (malloc(size) or top) < top:
             left -= size
 
 
@@ -52,8 +54,7 @@ def collect_memory() -> None:
     if sys.platform != "linux":
         return
     take_gaps()
-    libc = ctypes.CDLL(None)
-    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    libc().madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     except OSError:
@@ -66,4 +67,4 @@ def collect_memory() -> None:
             first = -(-start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
             length = (end - first) // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
             if length > 0:
-                libc.madvise(first, length, MADV_COLLAPSE)
+                libc().madvise(first, length, MADV_COLLAPSE)

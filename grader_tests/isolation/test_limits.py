@@ -4,16 +4,17 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
 
-from cs336_grader.running import RunningSubmission, Setting, start_warm_worker
+from cs336_grader.running import RunningSubmission
 from cs336_grader.running.faults import NoAdaptersError, SubmissionError, WorkerLostError
 from cs336_grader.running.processes import pids_below
 from grader_tests.limits import limits_with
+
+from .started import started
 
 ADAPTERS = """
 import ctypes
@@ -185,14 +186,8 @@ HARMLESS = ("flood", "daemon", "relay", "nest")
 @pytest.fixture(scope="module")
 def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubmission]:
     """The bad adapters."""
-    root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
-    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
-    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
-    # Not forked from this process, whose memory, large after many tests, would count as theirs.
-    with closing(start_warm_worker(Setting(root, scratch, LIMITS), sys.executable)) as warm:
-        submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
-        with closing(submission):
-            yield submission
+    with started(ADAPTERS, tmp_path_factory.mktemp("bad"), LIMITS) as submission:
+        yield submission
 
 
 def assert_nothing_is_left(submission: RunningSubmission) -> None:
@@ -267,17 +262,11 @@ def test_a_submission_has_a_limit_of_its_own(submission: RunningSubmission) -> N
 
 def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
     """When the warm worker is closed, no process, no file and no mount of it is there."""
-    root, scratch = tmp_path / "root", tmp_path / "scratch"
-    for folder in (root, scratch):
-        folder.mkdir()
-    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
-    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
-    # Not forked from this process, whose memory, large after many tests, would count as theirs.
-    with closing(start_warm_worker(Setting(root, scratch, LIMITS), sys.executable)) as warm:
-        submission = RunningSubmission(warm, {**load, "rules": {}}, LIMITS)
-        with closing(submission), submission.check("daemon") as adapters:
+    with started(ADAPTERS, tmp_path, LIMITS) as submission:
+        with submission.check("daemon") as adapters:
             adapters.daemon()
-    assert not psutil.pid_exists(warm.process.pid)
-    assert os.listdir(scratch) == []
+        warm = submission.warm.process.pid
+    assert not psutil.pid_exists(warm)
+    assert os.listdir(tmp_path / "scratch") == []
     assert Path("/proc/self/mounts").read_text(encoding="utf-8") == mounts

@@ -2,13 +2,13 @@
 
 import os
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from cs336_grader.running import RunningSubmission, Setting, start_warm_worker
 from grader_tests.limits import limits_with
+
+from .started import started
 
 ADAPTERS = """
 import multiprocessing
@@ -32,25 +32,17 @@ def processors_later(seconds):
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone keeps processes on a processor")
 def test_work_that_is_divided_has_all_processors(tmp_path: Path) -> None:
     """A short check is kept on one, a long one with its processes is not; both hear of all."""
-    root, scratch = tmp_path / "root", tmp_path / "scratch"
-    for folder in (root, scratch):
-        folder.mkdir()
-    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
-    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
-    limits = limits_with(check_seconds=30)
     before = os.sched_getaffinity(0)
-    with closing(start_warm_worker(Setting(root, scratch, limits), sys.executable)) as warm:
-        submission = RunningSubmission(warm, {**load, "rules": {}}, limits)
-        with closing(submission):
-            with submission.check("short") as adapters:
-                kept, told = adapters.processors()
-                assert {int(kept)} == os.sched_getaffinity(0)
-                assert told == sorted(before)
-            with submission.check("long") as adapters:
-                places = adapters.processors_later(1)
-                assert os.sched_getaffinity(0) == before
-            status = Path("/proc/thread-self/status").read_text(encoding="ascii")
-            assert all(f"Cpus_allowed_list:\t{kept}\n" in status for kept, _ in places)
-            with submission.check("short again") as adapters:
-                assert {int(adapters.processors()[0])} == os.sched_getaffinity(0)
+    with started(ADAPTERS, tmp_path, limits_with(check_seconds=30)) as submission:
+        with submission.check("short") as adapters:
+            kept, told = adapters.processors()
+            assert {int(kept)} == os.sched_getaffinity(0)
+            assert told == sorted(before)
+        with submission.check("long") as adapters:
+            places = adapters.processors_later(1)
+            assert os.sched_getaffinity(0) == before
+        status = Path("/proc/thread-self/status").read_text(encoding="ascii")
+        assert all(f"Cpus_allowed_list:\t{kept}\n" in status for kept, _ in places)
+        with submission.check("short again") as adapters:
+            assert {int(adapters.processors()[0])} == os.sched_getaffinity(0)
     assert os.sched_getaffinity(0) == before

@@ -1,0 +1,25 @@
+"""Starts a submission that consists of adapters alone."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from cs336_grader.running import Limits, RunningSubmission, Setting, start_warm_worker
+
+
+@contextmanager
+def started(adapters: str, folder: Path, limits: Limits) -> Iterator[RunningSubmission]:
+    """A submission with these adapters, in the folder's ``root``, writing to its ``scratch``.
+
+    Not forked from this process, whose memory, large after many tests, would count as theirs.
+    """
+    root, scratch = folder / "root", folder / "scratch"
+    root.mkdir()
+    scratch.mkdir()
+    (root / "adapters.py").write_text(adapters, encoding="utf-8")
+    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
+    with closing(start_warm_worker(Setting(root, scratch, limits), sys.executable)) as warm:
+        submission = RunningSubmission(warm, {**load, "rules": {}}, limits)
+        with closing(submission):
+            yield submission
