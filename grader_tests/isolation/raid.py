@@ -23,7 +23,9 @@ from grader_tests.limits import limits_with
 
 from .raiders import ATTACKS
 
-SECRET, DAEMON = "a-secret-of-the-environment", "cs336-daemon"
+SECRET = "a-secret-of-the-environment"  # noqa: S105 (whoever reads it has read an environment)
+# Two raids at a time must not take each other's daemons for their own.
+DAEMON = f"cs336-d{os.getpid()}"
 LIMITS = limits_with(check_seconds=20, memory_megabytes=1024)
 
 
