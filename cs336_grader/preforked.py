@@ -12,7 +12,6 @@ the one side knows was never in the memory of the other, from which every worker
 """
 
 import contextlib
-import gc
 import json
 import os
 import shutil
@@ -103,9 +102,7 @@ def learn(connection: socket.socket) -> None:
 
     def ready() -> None:
         shutil.rmtree(files, ignore_errors=True)
-        # Many forks are to come: what is here stays.
-        gc.freeze()
-        running.collect_memory()
+        running.expect_forks()
         connection.sendall(b"{}")
         fork_judges(connection, judge)
 

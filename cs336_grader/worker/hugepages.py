@@ -6,19 +6,34 @@ fork and its end take 3 ms of CPU instead of 17, for 0.7 s once (measured on Lin
 
 Each page that a child writes to is copied then, and what it allocates first are the gaps that lie
 all over this memory. With these taken, a check has a fifth fewer pages to copy.
+
+The code of libraries is not copied, but each child looks it up in their files again, 64 KiB at a
+time. What is used of it, moved into huge pages of memory, is found by all: another quarter fewer.
 """
 
 import ctypes
+import os
+import struct
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from .isolation.syscalls import libc
+from .isolation.syscalls import MACHINE, libc
 
+PAGE_BYTES = 4096
 HUGE_PAGE_BYTES = 2 * 2**20
 # From Linux 6.1 on; see madvise(2). Elsewhere the call fails, and pages stay as they are.
 MADV_COLLAPSE = 25
+MADV_HUGEPAGE = 14
+PROT_READ_WRITE, PROT_READ_EXECUTE = 0b011, 0b101
+MAP_PRIVATE_ANONYMOUS = 0x22
+MREMAP_TO_A_PLACE = 0b11
+FAILED = ctypes.c_void_p(-1).value
 # What glibc keeps ready for each thread does not count as free: 7 pieces of each size up to 1 KiB.
 CACHED_BYTES = 2**18
+# So many of its 512 pages have been looked up where code is worth a huge page.
+USED_PAGES = 128
 
 
 class HeapUse(ctypes.Structure):
@@ -31,6 +46,35 @@ class HeapUse(ctypes.Structure):
             *("uordblks", "fordblks", "keepcost"),
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A stretch of this process's memory; see proc_pid_maps(5)."""
+
+    start: int
+    end: int
+    permissions: str
+    name: str
+
+    def huge_pages(self) -> tuple[int, int]:
+        """Where the huge pages that it has room for begin and end."""
+        first = -(-self.start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
+        return first, max(first, self.end // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES)
+
+
+def mappings() -> list[Mapping]:
+    """All of this process's memory; none where that is not to be seen."""
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    except OSError:
+        return []
+    found = []
+    for line in maps.splitlines():
+        addresses, permissions, _offset, _device, _inode, *name = line.split(maxsplit=5)
+        start, end = (int(address, 16) for address in addresses.split("-"))
+        found.append(Mapping(start, end, permissions, "".join(name)))
+    return found
 
 
 def take_gaps() -> None:
@@ -54,17 +98,79 @@ def collect_memory() -> None:
     if sys.platform != "linux":
         return
     take_gaps()
-    libc().madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8")
-    except OSError:
-        # Not to be seen where it runs: then forks are as expensive as they are.
+    for mapping in mappings():
+        if mapping.permissions == "rw-p" and mapping.name in ("", "[heap]"):
+            first, last = mapping.huge_pages()
+            if last > first:
+                collected(first, last - first)
+
+
+def collected(start: int, length: int) -> bool:
+    """Collect memory into huge pages; whether that was done."""
+    madvise = libc().madvise
+    madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return bool(madvise(start, length, MADV_COLLAPSE) == 0)
+
+
+def move_code() -> None:
+    """Move the code of libraries that was used so far into huge pages of memory.
+
+    It stays at its addresses. Other kinds of processors would have to be told that what was written
+    there is code.
+    """
+    if sys.platform != "linux" or MACHINE != "x86_64":
         return
-    for line in maps.splitlines():
-        addresses, permissions, _offset, _device, _inode, *name = line.split(maxsplit=5)
-        if permissions == "rw-p" and name in ([], ["[heap]"]):
-            start, end = (int(address, 16) for address in addresses.split("-"))
-            first = -(-start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
-            length = (end - first) // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
-            if length > 0:
-                libc().madvise(first, length, MADV_COLLAPSE)
+    for mapping in mappings():
+        if mapping.permissions == "r-xp" and mapping.name.startswith("/"):
+            for start, length in used_stretches(mapping):
+                if not moved(start, length):
+                    return
+
+
+def used_stretches(mapping: Mapping) -> Iterator[tuple[int, int]]:
+    """Where neighbouring huge pages that are much used begin, and how long they are together."""
+    start = 0
+    first, last = mapping.huge_pages()
+    for place in range(first, last + 1, HUGE_PAGE_BYTES):
+        if place < last and used_pages(place) >= USED_PAGES:
+            start = start or place
+        elif start:
+            yield start, place - start
+            start = 0
+
+
+def used_pages(start: int) -> int:
+    """How many pages of a huge one this process has looked up; see proc_pid_pagemap(5)."""
+    entry, count = struct.calcsize("Q"), HUGE_PAGE_BYTES // PAGE_BYTES
+    try:
+        with open("/proc/self/pagemap", "rb", buffering=0) as pages:
+            entries = os.pread(pages.fileno(), count * entry, start // PAGE_BYTES * entry)
+    except OSError:
+        return 0
+    return sum(present >> 63 for (present,) in struct.iter_unpack("Q", entries))
+
+
+def moved(start: int, length: int) -> bool:
+    """Put a copy of code in its place, in huge pages; whether that could be done."""
+    mmap, mremap, mprotect, munmap = libc().mmap, libc().mremap, libc().mprotect, libc().munmap
+    mmap.restype = mremap.restype = ctypes.c_void_p
+    word, number = ctypes.c_size_t, ctypes.c_int
+    mmap.argtypes = [ctypes.c_void_p, word, number, number, number, ctypes.c_ssize_t]
+    mremap.argtypes = [ctypes.c_void_p, word, word, number, ctypes.c_void_p]
+    mprotect.argtypes, munmap.argtypes = [ctypes.c_void_p, word, number], [ctypes.c_void_p, word]
+    room = mmap(None, length + HUGE_PAGE_BYTES, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0)
+    if room == FAILED:
+        return False
+    copy = -(-room // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
+    libc().madvise(copy, length, MADV_HUGEPAGE)
+    ctypes.memmove(copy, start, length)
+    done = (
+        collected(copy, length)
+        and mprotect(copy, length, PROT_READ_EXECUTE) == 0
+        and mremap(copy, length, length, MREMAP_TO_A_PLACE, start) == start
+    )
+    munmap(room, copy - room)
+    munmap(copy + length, room + HUGE_PAGE_BYTES - copy)
+    if not done:
+        munmap(copy, length)
+    return done

@@ -4,8 +4,6 @@ A warm worker has imported torch and nothing of a submission. It forks the worke
 submission, which in turn forks one worker a check. All of them run this one loop.
 """
 
-import ctypes
-import functools
 import gc
 import importlib
 import os
@@ -26,12 +24,14 @@ import torch
 from .channel import Channel, Message
 from .compiler import leave_compiler_out
 from .exceptions import Origin, describe
-from .hugepages import collect_memory
+from .forks import fork_alone, fork_and_wait
+from .hugepages import collect_memory, move_code
 from .isolation.attempts import Canaries
 from .isolation.door import Door
 from .isolation.limits import Limits
-from .isolation.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, checked, prctl
+from .isolation.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from .isolation.view import View
+from .rehearsal import rehearse
 from .session import Session
 from .tracing import Tracer
 
@@ -46,11 +46,19 @@ def warm_up() -> None:
     """Import now, once, what every worker would otherwise import for itself."""
     torch.set_num_threads(1)
     leave_compiler_out()
-    # The first backward pass, and the first with gradients given, import more of torch.
-    parameter = torch.nn.Parameter(torch.zeros(1))
-    torch.autograd.backward(parameter * 2, torch.ones(1))
-    # What has been imported stays: looking through it for garbage takes a tenth of a second.
+    rehearse()
+    move_code()
+    expect_forks()
+
+
+def expect_forks() -> None:
+    """Make this process cheap to fork: what is here now stays."""
+    # It need not be looked through for garbage, which takes a tenth of a second.
     gc.freeze()
+    if sys.version_info < (3, 12):
+        # Where names were found in types. What is found next takes a place of it, and the memory of
+        # both names is written to; later Pythons have names that are not counted.
+        sys._clear_type_cache()
     collect_memory()
 
 
@@ -94,7 +102,7 @@ def serve(channel: Channel) -> None:
     origin: Origin | None = None
     tracer: Tracer | None = None
     session = Session(channel, adapters, origin, tracer)
-    collected = False
+    expecting = False
     while True:
         try:
             message, buffers = channel.receive()
@@ -102,11 +110,9 @@ def serve(channel: Channel) -> None:
             reap()
             return
         if message["op"] == "fork":
-            if adapters is not None and not collected:
-                # Many forks are to come: what is here stays, and need not be looked through.
-                gc.freeze()
-                collect_memory()
-                collected = True
+            if adapters is not None and not expecting:
+                expect_forks()
+                expecting = True
             connection = fork(channel, message, door)
             if connection is not None:
                 channel = Channel(connection)
@@ -179,46 +185,52 @@ def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None
     """Fork: the child gets its own connection, the parent None.
 
     The first child is the one that will import the submission, its children are for one check each.
+    All that can be done before the fork is: what a child writes to is copied for it.
     """
-    _, descriptors, _, _ = socket.recv_fds(channel.connection, 1, 1)
-    connection = socket.socket(fileno=descriptors[0])
-    if fork_alone():
-        connection.close()
-        reap()
-        return None
-    if torch.get_num_threads() != 1:
-        # A pool of threads does not survive a fork: nothing may run before this.
-        torch.set_num_threads(1)
-    die_with_parent()
-    channel.close()
-    if door.closed:
-        scratch = door.narrow()
-    else:
-        door.pass_gate()
-        door.close()
-        # Once more: this is forgotten by a process that changes its user.
-        die_with_parent()
-        scratch = door.imported
-    move_to(scratch)
+    reap()
     seed_generators(message["entropy"])
-    connection.sendall(HELLO.pack(os.getpid()))
+    connection = fork_for_check(channel, door) if door.closed else fork_for_import(channel, door)
+    if connection is not None:
+        channel.close()
+        connection.sendall(HELLO.pack(os.getpid()))
     return connection
 
 
-def fork_alone() -> int:
-    """Fork a process that has one thread; what Python does about others' locks is left out.
+def fork_for_check(channel: Channel, door: Door) -> socket.socket | None:
+    """Fork this process, which has imported the submission, and wait until the child has ended."""
+    if torch.get_num_threads() != 1:
+        # A pool of threads does not survive a fork: nothing may run before this.
+        torch.set_num_threads(1)
+    narrowing = door.narrowing()
+    move_to(narrowing.folder)
+    if fork_and_wait():
+        narrowing.close()
+        return None
+    die_with_parent()
+    narrowing.enforce()
+    # Not taken by the parent, which would hold it open when the child has crashed.
+    return passed_on(channel)
 
-    That touches memory all over, which costs each child some 3 ms of CPU.
-    """
-    if sys.platform != "linux":
-        return os.fork()
-    return checked(libc_with_lock().fork(), "fork")
+
+def fork_for_import(channel: Channel, door: Door) -> socket.socket | None:
+    """Fork this process, and close the door behind the child."""
+    connection = passed_on(channel)
+    if fork_alone():
+        connection.close()
+        return None
+    die_with_parent()
+    door.pass_gate()
+    door.close()
+    # Once more: this is forgotten by a process that changes its user.
+    die_with_parent()
+    move_to(door.imported)
+    return connection
 
 
-@functools.cache
-def libc_with_lock() -> ctypes.PyDLL:
-    """The C library of this process; its functions keep Python's one lock while they run."""
-    return ctypes.PyDLL(None, use_errno=True)
+def passed_on(channel: Channel) -> socket.socket:
+    """The connection that comes over a channel."""
+    _, descriptors, _, _ = socket.recv_fds(channel.connection, 1, 1)
+    return socket.socket(fileno=descriptors[0])
 
 
 def move_to(scratch: str) -> None:

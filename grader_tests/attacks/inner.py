@@ -44,7 +44,7 @@ channel.Channel.send_frame = twice
         + """
 from cs336_grader.worker.isolation import door, limits
 
-door.Door.narrow = lambda self: self.imported
+door.Narrowing.enforce = lambda self: None
 limits.limit_cpu = lambda limits: None
 
 def attack(values):

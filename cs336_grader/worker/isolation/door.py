@@ -3,7 +3,7 @@
     warm worker        namespaces, view                         `prepare`, before any submission
       └─ gate          a namespace of processes                 `pass_gate`
            └─ import   user, capabilities, Landlock, seccomp    `close`, before the import
-                └─ check   its own folder alone                 `narrow`
+                └─ check   its own folder alone                 `narrowing`
 
 A layer that cannot be had is left out, and why is kept. None of them is proof that something is
 closed: `attempts` finds that out.
@@ -16,7 +16,8 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 
 from . import landlock, limits, namespaces, privileges, seccomp, view
 from .syscalls import CLONE_NEWPID, MACHINE, unshare
@@ -190,22 +191,25 @@ class Door:
         else:
             readable = ["/"]
         writable = [self.view.scratch, view.SHARED_MEMORY]
-        landlock.restrict(readable, writable, view.DEVICES, listed)
+        ruleset = landlock.Ruleset(readable, writable, view.DEVICES, listed)
+        with closing(ruleset):
+            ruleset.enforce()
 
-    def narrow(self) -> str:
-        """A new folder; this process and its descendants may write to it, and to the import's.
+    def narrowing(self) -> "Narrowing":
+        """What is to be enforced in the next process that is forked from this one, for a check.
 
-        Some modules settle where they write when they are imported.
+        It may write to a new folder, and to the import's: some modules settle where they write when
+        they are imported.
         """
-        limits.limit_cpu(self.limits)
         # A name that the import of the submission cannot have taken.
         folder = os.path.join(self.view.scratch, f"check-{os.urandom(8).hex()}")
         os.mkdir(folder, 0o700)
-        if not self.missing[LANDLOCK]:
-            writable = [folder, self.imported, view.SHARED_MEMORY]
-            # Which of the devices is settled since the import: more can only be taken away.
-            landlock.restrict(["/"], writable, [view.DEVICE_FOLDER])
-        return folder
+        if self.missing[LANDLOCK]:
+            return Narrowing(folder, self.limits, None)
+        writable = [folder, self.imported, view.SHARED_MEMORY]
+        # Which of the devices is settled since the import: more can only be taken away.
+        ruleset = landlock.Ruleset(["/"], writable, [view.DEVICE_FOLDER])
+        return Narrowing(folder, self.limits, ruleset)
 
     def keep_imported(self) -> None:
         """From now on, leave the files that the import of the submission wrote."""
@@ -237,6 +241,33 @@ class Door:
             else:
                 command = ["/bin/rm", "-rf", "--", path]
                 subprocess.run(command, check=False, capture_output=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What the process of a check is held to, beyond what the import was.
+
+    Attributes:
+        folder: its own, to which it may write.
+        allowed: what it may use of the processor.
+        ruleset: what it may open, where that can be enforced.
+    """
+
+    folder: str
+    allowed: limits.Limits
+    ruleset: landlock.Ruleset | None
+
+    def enforce(self) -> None:
+        """Hold this process and its descendants to it."""
+        limits.limit_cpu(self.allowed)
+        if self.ruleset is not None:
+            self.ruleset.enforce()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of it; who is held to it stays so."""
+        if self.ruleset is not None:
+            self.ruleset.close()
 
 
 def owner(path: str) -> int:

@@ -52,52 +52,74 @@ def known_rights(release: int) -> int:
     return rights
 
 
-def restrict(
-    readable: Iterable[str],
-    writable: Iterable[str],
-    devices: Iterable[str],
-    listed: Iterable[str] = (),
-) -> None:
-    """Allow some files and folders, and nothing else, to this process and its descendants.
+class Ruleset:
+    """Some files and folders, and nothing else, that may be opened.
 
-    Where the system can do that, TCP is closed too, and signals and abstract sockets reach only
-    those that are restricted by this call. No new privileges must have been set.
+    Args:
+        readable: what may be read.
+        writable: what may be written to.
+        devices: device files, or folders of such.
+        listed: folders of which the names may be read.
 
     Raises:
         OSError: the system refuses.
     """
-    release = version()
-    known = known_rights(release)
-    attributes = (ctypes.c_uint64 * 3)(known)
-    size = 8
-    if release >= WITH_TCP:
-        attributes[1], size = BIND_AND_CONNECT_TCP, 16
-    if release >= WITH_SCOPES:
-        attributes[2], size = ABSTRACT_SOCKETS_AND_SIGNALS, 24
-    ruleset = syscall(
-        LANDLOCK_CREATE_RULESET,
-        "landlock_create_ruleset",
-        ctypes.byref(attributes),
-        ctypes.c_size_t(size),
-        ctypes.c_uint(0),
-    )
-    try:
-        for path in readable:
-            allow(ruleset, path, READ)
-        for path in listed:
-            allow(ruleset, path, READ_DIR)
-        for path in writable:
-            allow(ruleset, path, known)
-        for path in devices:
-            allow(ruleset, path, (READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV) & known)
+
+    def __init__(
+        self,
+        readable: Iterable[str],
+        writable: Iterable[str],
+        devices: Iterable[str],
+        listed: Iterable[str] = (),
+    ) -> None:
+        release = version()
+        known = known_rights(release)
+        attributes = (ctypes.c_uint64 * 3)(known)
+        size = 8
+        if release >= WITH_TCP:
+            attributes[1], size = BIND_AND_CONNECT_TCP, 16
+        if release >= WITH_SCOPES:
+            attributes[2], size = ABSTRACT_SOCKETS_AND_SIGNALS, 24
+        self.descriptor = syscall(
+            LANDLOCK_CREATE_RULESET,
+            "landlock_create_ruleset",
+            ctypes.byref(attributes),
+            ctypes.c_size_t(size),
+            ctypes.c_uint(0),
+        )
+        rights = {
+            READ: readable,
+            READ_DIR: listed,
+            known: writable,
+            (READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV) & known: devices,
+        }
+        try:
+            for right, paths in rights.items():
+                for path in paths:
+                    allow(self.descriptor, path, right)
+        except OSError:
+            self.close()
+            raise
+
+    def enforce(self) -> None:
+        """Hold this process and its descendants to it.
+
+        Where the system can do that, TCP is closed too, and signals and abstract sockets reach only
+        those that are restricted by this call. No new privileges must have been set.
+
+        Raises:
+            OSError: the system refuses.
+        """
         syscall(
             LANDLOCK_RESTRICT_SELF,
             "landlock_restrict_self",
-            ctypes.c_int(ruleset),
+            ctypes.c_int(self.descriptor),
             ctypes.c_uint(0),
         )
-    finally:
-        os.close(ruleset)
+
+    def close(self) -> None:
+        """Let go of it; whoever is held to it stays so."""
+        os.close(self.descriptor)
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
