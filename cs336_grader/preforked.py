@@ -57,6 +57,7 @@ def main(workers: int, judges: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     running.warm_up()
+    running.expect_forks()
     running.adopt_orphans()
     if os.fork() == 0:
         os.close(workers)

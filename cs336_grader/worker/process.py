@@ -40,6 +40,8 @@ if sys.platform != "win32":
 
 # What a new worker says first: its process id, as far as it knows it.
 HELLO = struct.Struct(">I")
+# Most processes fork once or twice; who does so more often goes on for long.
+MANY_FORKS = 3
 
 
 def warm_up() -> None:
@@ -48,7 +50,8 @@ def warm_up() -> None:
     leave_compiler_out()
     rehearse()
     move_code()
-    expect_forks()
+    # What has been imported need not be looked through for garbage: it takes a tenth of a second.
+    gc.freeze()
 
 
 def expect_forks() -> None:
@@ -102,7 +105,7 @@ def serve(channel: Channel) -> None:
     origin: Origin | None = None
     tracer: Tracer | None = None
     session = Session(channel, adapters, origin, tracer)
-    expecting = False
+    forks = 0
     while True:
         try:
             message, buffers = channel.receive()
@@ -110,9 +113,9 @@ def serve(channel: Channel) -> None:
             reap()
             return
         if message["op"] == "fork":
-            if adapters is not None and not expecting:
+            forks += 1
+            if forks == MANY_FORKS:
                 expect_forks()
-                expecting = True
             connection = fork(channel, message, door)
             if connection is not None:
                 channel = Channel(connection)
