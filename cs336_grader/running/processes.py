@@ -13,7 +13,7 @@ import psutil
 
 PAGE_BYTES = mmap.PAGESIZE
 # Of the fields that follow a process's name in its line of ``stat``; see proc(5).
-STATE, THREADS = 0, 17
+STATE, PARENT, THREADS = 0, 1, 17
 
 
 def has_not_ended(pid: int) -> bool:
@@ -24,11 +24,30 @@ def has_not_ended(pid: int) -> bool:
             return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
         return False
     try:
-        _, _, fields = said_at(f"/proc/{pid}/stat").rpartition(b") ")
+        told = told_of(pid)
     except OSError as error:
         return error.errno not in (errno.ENOENT, errno.ESRCH)
-    told = fields.split()
     return told[STATE] not in (b"Z", b"X") or int(told[THREADS]) > 1
+
+
+def parent_of(pid: int) -> int | None:
+    """The id of a process's parent, or nothing if that process is gone."""
+    if sys.platform != "linux":
+        with suppress(psutil.NoSuchProcess):
+            return int(psutil.Process(pid).ppid())
+        return None
+    with suppress(OSError):
+        return int(told_of(pid)[PARENT])
+    return None
+
+
+def told_of(pid: int) -> list[bytes]:
+    """What Linux says of a process after its name, which may hold anything.
+
+    Raises:
+        OSError: there is no such process.
+    """
+    return said_at(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
 
 
 def pids_below(process: psutil.Process) -> Iterator[int]:

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-import psutil
 import torch
 
 from .faults import WorkerLostError
@@ -31,10 +30,21 @@ class Caller(Protocol):
         """Seed torch's global generator."""
 
 
+class Process(Protocol):
+    """The process that runs the adapters."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+
+
 class RemoteAdapters:
     """The submission's adapters: every attribute is a function that runs in the worker."""
 
-    def __init__(self, caller: Caller, process: psutil.Process) -> None:
+    def __init__(self, caller: Caller, process: Process) -> None:
         self._caller = caller
         self._process = process
 

@@ -139,7 +139,7 @@ class RunningSubmission:
         with self.watch.guard(seconds, worker, keep=self.imported) as guarded:
             conversation = Conversation(worker.channel, lambda: why_lost(guarded), self.shared)
             try:
-                yield RemoteAdapters(conversation, worker.process)
+                yield RemoteAdapters(conversation, worker)
             finally:
                 self.sightings = conversation.sightings
         if guarded.breach or not self.stands_still(worker):

@@ -20,7 +20,7 @@ from cs336_grader.worker.isolation.limits import Limits
 from cs336_grader.worker.process import HELLO, become_worker
 
 from .faults import CouldNotRunError, WorkerLostError
-from .processes import has_not_ended, pids_below
+from .processes import has_not_ended, parent_of, pids_below
 
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
@@ -139,7 +139,7 @@ class Worker:
 
     Attributes:
         channel: leads to it.
-        process: the process itself.
+        pid: its process id.
         handle: a descriptor of it, where the system has such.
 
     Raises:
@@ -148,13 +148,20 @@ class Worker:
 
     def __init__(self, channel: Channel, pid: int) -> None:
         self.channel = channel
-        self.process = psutil.Process(pid)
+        self.pid = pid
         self.handle = handle_of(pid)
+        if self.handle is None:
+            # Known by when it began, before another one can have its id.
+            _ = self.process
 
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self.process.pid
+    @cached_property
+    def process(self) -> psutil.Process:
+        """The process itself."""
+        return psutil.Process(self.pid)
+
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return has_not_ended(self.pid)
 
     def ask(self, message: Message) -> Message:
         """Send a message that carries no buffers, and return the answer.
@@ -197,10 +204,8 @@ class Worker:
     @cached_property
     def lineage(self) -> frozenset[int]:
         """The ids of it and of its parent, without which it would end."""
-        try:
-            return frozenset((self.pid, self.process.ppid()))
-        except psutil.NoSuchProcess:
-            return frozenset()
+        parent = parent_of(self.pid)
+        return frozenset() if parent is None else frozenset((self.pid, parent))
 
     def pause(self) -> None:
         """Have it stand still: what waits in it, a timer say, does not happen meanwhile."""

@@ -33,7 +33,7 @@ FAILED = ctypes.c_void_p(-1).value
 # What glibc keeps ready for each thread does not count as free: 7 pieces of each size up to 1 KiB.
 CACHED_BYTES = 2**18
 # So many of its 512 pages have been looked up where code is worth a huge page.
-USED_PAGES = 128
+USED_PAGES = 64
 
 
 class HeapUse(ctypes.Structure):
