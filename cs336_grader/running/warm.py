@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import struct
 import sys
 import tempfile
 import time
@@ -17,16 +16,16 @@ import psutil
 import cs336_grader
 from cs336_grader.worker.channel import Channel, Message, WireError
 from cs336_grader.worker.isolation.limits import Limits
-from cs336_grader.worker.process import HELLO, become_worker
+from cs336_grader.worker.process import become_worker
 
 from .faults import CouldNotRunError, WorkerLostError
+from .greeting import ask_for_credentials, greeting
 from .processes import has_not_ended, parent_of, pids_below
 
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
 # So long its descendants are tried to be ended while one of them is kept, and so long in all.
 KEEP_SECONDS, SWEEP_SECONDS = 10, 30
-CREDENTIALS_BYTES = 12
 GRADER = Path(cs336_grader.__file__).parent
 # The grader's own packages must not be found there: it gets the worker's modules and no path.
 START = """
@@ -375,27 +374,3 @@ def handle_of(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except OSError:
         return None
-
-
-def ask_for_credentials(connection: socket.socket) -> None:
-    """Have the system say who sends what comes from now on, where it can do that."""
-    if hasattr(socket, "SO_PASSCRED"):
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-
-
-def greeting(connection: socket.socket) -> int:
-    """The process id of a new worker, in the words of the system where it can tell.
-
-    The worker itself knows another number where it lives in a namespace of its own.
-
-    Raises:
-        EOFError: nothing has come.
-    """
-    said, attached, _, _ = connection.recvmsg(HELLO.size, socket.CMSG_SPACE(CREDENTIALS_BYTES))
-    if len(said) != HELLO.size:
-        raise EOFError("the other side is gone")
-    for level, kind, data in attached:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
-            return int(struct.unpack("3i", data)[0])
-    return int(HELLO.unpack(said)[0])

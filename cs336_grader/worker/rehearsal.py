@@ -1,8 +1,8 @@
 """Does beforehand what most checks have a worker do, so that those forked later find it done.
 
-What a process does for the first time takes it longest: torch looks up each kind of operation,
-Python finds out where names lead and prepares the code that runs often. Each check would do so
-again, and have pages of its own for what comes of it.
+What a process does for the first time takes it longest: torch looks up each kind of operation, and
+imports more of itself at the first backward pass; Python prepares the code that runs often. Each
+check would do so again, and have pages of its own for what comes of it.
 """
 
 import socket
