@@ -13,11 +13,13 @@ time. What is used of it, moved into huge pages of memory, is found by all: anot
 
 import ctypes
 import os
-import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from .isolation.syscalls import MACHINE, libc
 
@@ -25,7 +27,7 @@ PAGE_BYTES = 4096
 HUGE_PAGE_BYTES = 2 * 2**20
 # From Linux 6.1 on; see madvise(2). Elsewhere the call fails, and pages stay as they are.
 MADV_COLLAPSE = 25
-MADV_HUGEPAGE = 14
+MADV_DONTNEED, MADV_HUGEPAGE = 4, 14
 PROT_READ_WRITE, PROT_READ_EXECUTE = 0b011, 0b101
 MAP_PRIVATE_ANONYMOUS = 0x22
 MREMAP_TO_A_PLACE = 0b11
@@ -33,7 +35,8 @@ FAILED = ctypes.c_void_p(-1).value
 # What glibc keeps ready for each thread does not count as free: 7 pieces of each size up to 1 KiB.
 CACHED_BYTES = 2**18
 # So many of its 512 pages have been looked up where code is worth a huge page.
-USED_PAGES = 64
+USED_PAGES = 32
+PRESENT, OF_A_FILE = np.uint64(1 << 63), np.uint64(1 << 61)
 
 
 class HeapUse(ctypes.Structure):
@@ -107,24 +110,44 @@ def collect_memory() -> None:
 
 def collected(start: int, length: int) -> bool:
     """Collect memory into huge pages; whether that was done."""
+    return advise(start, length, MADV_COLLAPSE)
+
+
+def advise(start: int, length: int, advice: int) -> bool:
+    """Tell the system what to do with memory; whether it does. See madvise(2)."""
     madvise = libc().madvise
     madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return bool(madvise(start, length, MADV_COLLAPSE) == 0)
+    return bool(madvise(start, length, advice) == 0)
+
+
+def library_code() -> list[Mapping]:
+    """The code of libraries that can be moved.
+
+    Other kinds of processors would have to be told that what was written there is code.
+    """
+    if sys.platform != "linux" or MACHINE != "x86_64":
+        return []
+    return [m for m in mappings() if m.permissions == "r-xp" and m.name.startswith("/")]
+
+
+def forget_code() -> None:
+    """Let go of the code of libraries, so that what is used from now on can be told apart.
+
+    To load a library takes a look at parts of it that are never needed again.
+    """
+    for mapping in library_code():
+        looked_up = page_entries(mapping.start, mapping.end)
+        # What was written to is in no file.
+        if bool((looked_up[looked_up & PRESENT > 0] & OF_A_FILE > 0).all()):
+            advise(mapping.start, mapping.end - mapping.start, MADV_DONTNEED)
 
 
 def move_code() -> None:
-    """Move the code of libraries that was used so far into huge pages of memory.
-
-    It stays at its addresses. Other kinds of processors would have to be told that what was written
-    there is code.
-    """
-    if sys.platform != "linux" or MACHINE != "x86_64":
-        return
-    for mapping in mappings():
-        if mapping.permissions == "r-xp" and mapping.name.startswith("/"):
-            for start, length in used_stretches(mapping):
-                if not moved(start, length):
-                    return
+    """Move the code of libraries that is used into huge pages of memory; it keeps its addresses."""
+    for mapping in library_code():
+        for start, length in used_stretches(mapping):
+            if not moved(start, length):
+                return
 
 
 def used_stretches(mapping: Mapping) -> Iterator[tuple[int, int]]:
@@ -140,14 +163,20 @@ def used_stretches(mapping: Mapping) -> Iterator[tuple[int, int]]:
 
 
 def used_pages(start: int) -> int:
-    """How many pages of a huge one this process has looked up; see proc_pid_pagemap(5)."""
-    entry, count = struct.calcsize("Q"), HUGE_PAGE_BYTES // PAGE_BYTES
+    """How many pages of a huge one this process has looked up."""
+    return int((page_entries(start, start + HUGE_PAGE_BYTES) & PRESENT > 0).sum())
+
+
+def page_entries(start: int, end: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """What the system knows of each page of this process; see proc_pid_pagemap(5)."""
+    entry = np.dtype(np.uint64)
+    first, count = start // PAGE_BYTES, (end - start) // PAGE_BYTES
     try:
         with open("/proc/self/pagemap", "rb", buffering=0) as pages:
-            entries = os.pread(pages.fileno(), count * entry, start // PAGE_BYTES * entry)
+            told = os.pread(pages.fileno(), count * entry.itemsize, first * entry.itemsize)
     except OSError:
-        return 0
-    return sum(present >> 63 for (present,) in struct.iter_unpack("Q", entries))
+        return np.zeros(count, entry)
+    return np.frombuffer(told, entry)
 
 
 def moved(start: int, length: int) -> bool:
@@ -162,7 +191,7 @@ def moved(start: int, length: int) -> bool:
     if room == FAILED:
         return False
     copy = -(-room // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
-    libc().madvise(copy, length, MADV_HUGEPAGE)
+    advise(copy, length, MADV_HUGEPAGE)
     ctypes.memmove(copy, start, length)
     done = (
         collected(copy, length)

@@ -25,7 +25,7 @@ from .channel import Channel, Message
 from .compiler import leave_compiler_out
 from .exceptions import Origin, describe
 from .forks import fork_alone, fork_and_wait
-from .hugepages import collect_memory, move_code
+from .hugepages import collect_memory, forget_code, move_code
 from .isolation.attempts import Canaries
 from .isolation.door import Door
 from .isolation.limits import Limits
@@ -48,6 +48,9 @@ def warm_up() -> None:
     """Import now, once, what every worker would otherwise import for itself."""
     torch.set_num_threads(1)
     leave_compiler_out()
+    rehearse()
+    # Once more, for what it takes when all has been loaded.
+    forget_code()
     rehearse()
     move_code()
     # What has been imported need not be looked through for garbage: it takes a tenth of a second.
