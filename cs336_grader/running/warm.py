@@ -142,7 +142,7 @@ class Worker:
         handle: a descriptor of it, where the system has such.
 
     Raises:
-        psutil.NoSuchProcess: it has ended already.
+        psutil.NoSuchProcess: it has ended already, where there is no descriptor.
     """
 
     def __init__(self, channel: Channel, pid: int) -> None:

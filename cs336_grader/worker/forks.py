@@ -52,11 +52,13 @@ def vfork() -> int:
 
     What libraries asked the C library to do at a fork is left out: it is about other threads.
     """
-    own_id = ctypes.c_void_p()
-    if sys.platform != "linux" or MACHINE not in CLONE:
+    # Another C library may keep something else where glibc keeps a thread's id.
+    known = MACHINE in CLONE and hasattr(libc_with_lock(), "gnu_get_libc_version")
+    if sys.platform != "linux" or not known:
         return fork_alone()
+    own_id = ctypes.c_void_p()
     try:
-        # Where the C library keeps a thread's id, to be set for the child's.
+        # Where that is, to be set for the child's.
         prctl(PR_GET_TID_ADDRESS, ctypes.addressof(own_id))
     except OSError:
         return fork_alone()

@@ -121,6 +121,7 @@ def serve(channel: Channel) -> None:
                 expect_forks()
             connection = fork(channel, message, door)
             if connection is not None:
+                forks = 0
                 channel = Channel(connection)
                 session = Session(channel, adapters, origin, tracer)
         elif message["op"] == "load":

@@ -201,6 +201,21 @@ def assert_nothing_is_left(submission: RunningSubmission) -> None:
         assert adapters.right() == 42
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="descriptors are counted as on Linux")
+def test_checks_leave_no_descriptors(submission: RunningSubmission) -> None:
+    """The process that they are forked from could fork no more at its limit."""
+    counts = []
+    for i in range(5):
+        with submission.check(f"check {i}") as adapters:
+            assert adapters.right() == 42
+        assert submission.imported is not None
+        try:
+            counts.append(submission.imported.process.num_fds())
+        except psutil.AccessDenied:
+            pytest.skip("another user's descriptors are not shown")
+    assert len(set(counts[1:])) == 1
+
+
 @pytest.mark.parametrize("adapter", BREACHES)
 def test_a_breach_costs_one_check(submission: RunningSubmission, adapter: str) -> None:
     """It ends within the limit, has words of its own, and the next check is as if nothing was."""

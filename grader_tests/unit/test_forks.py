@@ -17,6 +17,7 @@ for i in range(3):
     if pid == 0:
         value = 2
         time.sleep(0.1)
+        {look}
         os.write(write, b"the child, %d;" % os.getpid())
         os._exit(i)
     assert os.read(read, 100) == b"the child, %d;" % pid
@@ -37,7 +38,17 @@ HOW = {
 @pytest.mark.parametrize("change", HOW.values(), ids=HOW)
 def test_the_parent_waits(change: str) -> None:
     """What the child did has been done when the parent goes on, in memory of the child's own."""
-    assert run(PROGRAM.format(change=change)) == "none left\n"
+    assert run(PROGRAM.format(change=change, look="")) == "none left\n"
+
+
+# So the system calls a process that stands still within a call.
+IN_A_CALL = 'assert ") D " in open(f"/proc/{os.getppid()}/stat").read(), "the parent moves"'
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can do this")
+def test_the_parent_stands_still_within_the_call() -> None:
+    """It has not come back from the system when the child runs, and shares no page it writes to."""
+    assert run(PROGRAM.format(change="", look=IN_A_CALL)) == "none left\n"
 
 
 OWN_ID = """

@@ -30,5 +30,5 @@ def test_nothing_fails_and_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr("cs336_grader.worker.session.describe", describe)
     before = state()
-    rehearsal.rehearse()
+    rehearsal.perform()
     assert state() == before
