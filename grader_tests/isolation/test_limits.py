@@ -165,7 +165,7 @@ LIMITS = limits_with(
     scratch_megabytes=128,
     scratch_files=1000,
 )
-SLACK_SECONDS = 5
+SLACK_SECONDS = 30
 # What each adapter does, and how that is told.
 BREACHES = {
     "loop": "there was no answer within 8 seconds|3 seconds of processor time",
