@@ -165,6 +165,7 @@ LIMITS = limits_with(
     scratch_megabytes=128,
     scratch_files=1000,
 )
+# To end hundreds of processes takes a busy machine many times what it takes an idle one, some 4 s.
 SLACK_SECONDS = 30
 # What each adapter does, and how that is told.
 BREACHES = {
