@@ -98,7 +98,7 @@ def main() -> None:
     multiple=True,
     metavar="TRACK",
     help="Grade this track of the assignment; repeatable. Default: each track that the submission "
-    "has adapters of.",
+    "attempts.",
 )
 @click.option(
     "--revision",

@@ -38,7 +38,7 @@ class Ledger:
     def __init__(self, request: Request, assignment: Assignment) -> None:
         self.request = request
         self.assignment = assignment
-        self.problems = self.chosen_problems(frozenset())
+        self.problems = self.chosen_problems()
         self.started_at = int(time.time())
         self.started = time.monotonic()
         self.submission = SubmissionRecord(
@@ -60,20 +60,25 @@ class Ledger:
             if check.problem in self.problems
         )
 
-    def chosen_problems(self, adapters: frozenset[str]) -> tuple[str, ...]:
-        """The problems to grade in a submission with these adapters."""
+    def chosen_problems(
+        self, adapters: frozenset[str] = frozenset(), stubs: frozenset[str] = frozenset()
+    ) -> tuple[str, ...]:
+        """The problems to grade in a submission that has filled in these adapters."""
         rubric, request = self.assignment.rubric, self.request
         if request.only:
             return choice.named_problems(rubric, request.only)
-        return choice.attempted_problems(rubric, request.tracks, adapters)
+        return choice.attempted_problems(rubric, request.tracks, adapters, stubs)
 
     def admit(self, staged: Staged) -> None:
         """Note what was taken of the submission, and what it is graded in."""
-        self.problems = self.chosen_problems(staged.adapters)
+        self.problems = self.chosen_problems(staged.adapters, staged.stubs)
+        chosen: tuple[str, ...] = ()
+        if not (self.request.only or self.request.tracks):
+            chosen = choice.choice_told(self.assignment.rubric, staged.adapters, staged.stubs)
         if not self.request.only:
             self.assignment = self.assignment.limited_to(self.problems)
         self.submission = SubmissionRecord(plain_line(staged.name, MAX_NAME), staged.sha256)
-        notes = (*self.request.notes, *staged.notes)
+        notes = (*self.request.notes, *chosen, *staged.notes)
         self.notes = tuple(plain_line(note, MAX_NOTE) for note in notes)
         self.examination = Examination(staged, self.assignment)
 

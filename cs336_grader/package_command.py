@@ -32,7 +32,7 @@ def package() -> None:
     "tracks",
     multiple=True,
     metavar="TRACK",
-    help="Grade this track; repeatable. Default: each track that a submission has adapters of.",
+    help="Grade this track; repeatable. Default: each track that a submission attempts.",
 )
 @click.option(
     "--assignment",

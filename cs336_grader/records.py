@@ -50,7 +50,8 @@ class Staged:
         module: how the adapters are imported, as in "tests.adapters".
         search_paths: the folders, relative to the root, that imports start from, in order.
         notes: what was chosen, left out or refused, one sentence each.
-        adapters: the published adapters that it has, as far as its source tells.
+        adapters: the published adapters that it has filled in, as far as its source tells.
+        stubs: those that it has as they were handed out.
         trees: the syntax trees of source that was read, by that source.
     """
 
@@ -61,6 +62,7 @@ class Staged:
     search_paths: tuple[str, ...]
     notes: tuple[str, ...]
     adapters: frozenset[str]
+    stubs: frozenset[str] = frozenset()
     trees: Mapping[bytes, ast.Module] = field(default_factory=dict, repr=False, compare=False)
 
 

@@ -29,6 +29,7 @@ from .fingerprints import FingerprintFolder
 from .forensics import examine
 from .memory import Memory
 from .options import ELSEWHERE, EXPECTED, SNAPSHOTS
+from .problems import problems
 from .snapshots import Snapshot
 from .tracks import Tracks
 from .weights import Watched
@@ -154,7 +155,9 @@ def pytest_collection_modifyitems(
 
 
 def skip_what_is_left_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip the checks of a track that nobody works on, each file's with a single line.
+    """Skip the checks of a track that is not begun, each file's with a single line.
+
+    A problem that is asked for by its name is run.
 
     Raises:
         UsageError: there are no adapters, and no debugger or traceback was asked for.
@@ -166,10 +169,13 @@ def skip_what_is_left_out(config: pytest.Config, items: list[pytest.Item]) -> No
         if graded or config.option.usepdb or config.option.tbstyle != "auto":
             return
         raise pytest.UsageError(import_failure(error, config.stash[ELSEWHERE])) from error
-    tracks = Tracks()
+    tracks = Tracks(adapters=module)
+    asked_for = problems().get(config.option.keyword)
+    if asked_for is not None and not tracks.there.isdisjoint(asked_for.adapters):
+        return
     for item in items:
         name = getattr(item, "originalname", "")
-        if reason := tracks.why_left_out(name, module, config.option.track):
+        if reason := tracks.why_left_out(name, config.option.track):
             item.add_marker(pytest.mark.skip(reason))
 
 

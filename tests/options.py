@@ -68,7 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="TRACK",
         help="run the checks of this track of the assignment alone, may be repeated (default: each"
-        " track that the adapters are of)",
+        " track of which an adapter is filled in)",
     )
 
 

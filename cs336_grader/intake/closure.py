@@ -162,7 +162,7 @@ class Closure:
         self.kept_bytes += len(content)
         if self.kept_bytes <= MAX_KEPT_BYTES:
             self.trees[content] = tree
-        reading.names = frozenset(defined_names(tree))
+        reading.names = defined_names(tree)
         for found in sorted(set(imports(tree)), key=lambda found: found.parts):
             if not found.level:
                 self.follow_absolute(found.parts, reading)

@@ -22,7 +22,7 @@ class Reading:
         elsewhere: the top-level names that are not the submission's.
         misses: what the submission has in place of something that is imported.
         fault: why the file cannot be parsed, or an empty text.
-        names: what the file binds at its top level.
+        names: what the file binds at its top level, each with whether it is more than a stub.
         stars: the files of the submission of which it imports all names.
     """
 
@@ -30,7 +30,7 @@ class Reading:
     elsewhere: set[str] = field(default_factory=set)
     misses: set[NearMiss] = field(default_factory=set)
     fault: str = ""
-    names: frozenset[str] = frozenset()
+    names: Mapping[str, bool] = field(default_factory=dict)
     stars: set[PurePosixPath] = field(default_factory=set)
 
 
@@ -103,8 +103,13 @@ def reached_from(
     return sorted(reached)
 
 
-def names_of(adapters: PurePosixPath, readings: Mapping[PurePosixPath, Reading]) -> frozenset[str]:
-    """The names that the adapters have, those of the files included that they import all of."""
+def names_of(
+    adapters: PurePosixPath, readings: Mapping[PurePosixPath, Reading]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The names in the adapters that are more than a stub, and all names.
+
+    Those of the files included that they import all of.
+    """
     files: set[PurePosixPath] = set()
     pending = [adapters]
     while pending:
@@ -112,4 +117,5 @@ def names_of(adapters: PurePosixPath, readings: Mapping[PurePosixPath, Reading])
         if path in readings and path not in files:
             files.add(path)
             pending += readings[path].stars
-    return frozenset().union(*(readings[path].names for path in files))
+    names = [item for path in files for item in readings[path].names.items()]
+    return frozenset(name for name, is_filled in names if is_filled), frozenset(dict(names))

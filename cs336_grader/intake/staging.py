@@ -64,6 +64,7 @@ def stage(
     mark_unbuilt(gaps, into)
     manifests.write(into / closure.search_paths[0])
     gaps.note(manifests, package, notes)
+    filled, named = names_of(found.path, closure.readings)
     return Staged(
         name=source.name,
         sha256=digest,
@@ -71,7 +72,8 @@ def stage(
         module=closure.module,
         search_paths=tuple(map(str, closure.search_paths)),
         notes=notes.lines(),
-        adapters=adapter_names & names_of(found.path, closure.readings),
+        adapters=adapter_names & filled,
+        stubs=adapter_names & (named - filled),
         trees=closure.trees,
     )
 

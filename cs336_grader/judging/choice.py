@@ -3,10 +3,12 @@
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 
+from cs336_grader.reports.summary import listed
 from cs336_grader.rubric import Rubric
 
-# So many adapters of a track show that it is attempted: one name may be there by chance.
+# A submission that has fewer adapters of a track, stubs included, may have them by chance.
 ENOUGH = 2
+NONE: AbstractSet[str] = frozenset()
 
 
 class UnknownNameError(Exception):
@@ -36,20 +38,24 @@ def named_problems(rubric: Rubric, names: Collection[str]) -> tuple[str, ...]:
 
 
 def attempted_problems(
-    rubric: Rubric, tracks: Collection[str], adapters: AbstractSet[str]
+    rubric: Rubric,
+    tracks: Collection[str],
+    adapters: AbstractSet[str],
+    stubs: AbstractSet[str] = NONE,
 ) -> tuple[str, ...]:
-    """The problems of some tracks, in the rubric's order; extra ones where there is an adapter.
+    """The problems of some tracks, in the rubric's order; extra ones where an adapter is filled in.
 
     Args:
         rubric: has the problems.
         tracks: the tracks; those that the submission attempts if none are named.
-        adapters: those that the submission has.
+        adapters: those that the submission has filled in.
+        stubs: those that it has as they were handed out.
 
     Raises:
         UnknownNameError: a track does not exist.
     """
     known_names("track", tracks, tuple(rubric.tracks))
-    chosen = tracks or attempted_tracks(rubric, adapters)
+    chosen = tracks or attempted_tracks(rubric, adapters, stubs)
     return tuple(
         name
         for name, problem in rubric.problems.items()
@@ -58,18 +64,44 @@ def attempted_problems(
     )
 
 
-def attempted_tracks(rubric: Rubric, adapters: AbstractSet[str]) -> tuple[str, ...]:
-    """The tracks of which a submission has two adapters, be they stubs; else the likeliest one.
+def attempted_tracks(
+    rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str] = NONE
+) -> tuple[str, ...]:
+    """The tracks of which a submission has filled in an adapter; else the likeliest one.
 
-    Extra problems tell nothing. An assignment without tracks has one without a name.
+    An assignment without tracks has one without a name.
     """
+    own, there = adapters_of_tracks(rubric), adapters | stubs
+    attempted = tuple(
+        track
+        for track, names in own.items()
+        if names & adapters and len(names & there) >= min(ENOUGH, len(names))
+    )
+    likeliest = max(own, key=lambda track: (len(own[track] & adapters), bool(own[track] & stubs)))
+    return attempted or (likeliest,)
+
+
+def adapters_of_tracks(rubric: Rubric) -> dict[str, set[str]]:
+    """The adapters that tell each track; those of extra problems tell none."""
     own: dict[str, set[str]] = {track: set() for track in tuple(rubric.tracks) or ("",)}
     for problem in rubric.problems.values():
         if not problem.extra:
             own[problem.track].update(problem.adapters)
-    found = {track: len(names & adapters) for track, names in own.items()}
-    attempted = tuple(track for track in own if found[track] >= min(ENOUGH, len(own[track])))
-    return attempted or (max(found, key=lambda track: found[track]),)
+    return own
+
+
+def choice_told(
+    rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str]
+) -> tuple[str, ...]:
+    """A sentence for each track whose stubs were handed in and that is not graded for that."""
+    graded = attempted_tracks(rubric, adapters, stubs)
+    named = f"{listed(graded)} track{'s' if len(graded) > 1 else ''}"
+    return tuple(
+        f"Graded in the {named}: none of the {track} track's adapters was filled in; "
+        f"--track {track} grades it."
+        for track, names in adapters_of_tracks(rubric).items()
+        if track not in graded and names & stubs and not names & adapters
+    )
 
 
 def known_names(kind: str, names: Collection[str], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -47,15 +47,32 @@ def test_a_submission_of_one_track_costs_nothing_of_the_other(
 
 
 def test_the_points_of_both_tracks_are_added(tmp_path: Path, assignment: Path) -> None:
-    """A stub is an attempt, and what is extra comes on top."""
-    submission = write(tmp_path / "both", {"tests/adapters.py": NUMBERS + WORDS + EXTRA})
+    """What is extra comes on top."""
+    words = WORDS.replace("raise NotImplementedError", "return None")
+    submission = write(tmp_path / "both", {"tests/adapters.py": NUMBERS + words + EXTRA})
     result = grade(submission, "--assignment", str(assignment))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "Total       6.0 / 7 (85.7 %), 2.0 of them extra" in result.stdout
     assert "Numbers                         6.0 / 4\n" in result.stdout
     assert "running_totals                  2.0 / 2    ✓ extra\n" in result.stdout
     assert "Words                           0.0 / 3\n" in result.stdout
-    assert "count_words                     0.0 / 3    - (3 checks)\n" in result.stdout
+    assert "count_words                     0.0 / 3    ✗" in result.stdout
+
+
+def test_a_stub_as_it_was_handed_out_costs_nothing(tmp_path: Path, assignment: Path) -> None:
+    """The report says why the other track is not graded, and how it would be."""
+    stub = (
+        EXTRA.partition("    total")[0] + '    """Yield sums."""\n    raise NotImplementedError\n'
+    )
+    submission = write(tmp_path / "one", {"tests/adapters.py": NUMBERS + WORDS + stub})
+    result = grade(submission, "--assignment", str(assignment))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "Total       4.0 / 4 (100.0 %)" in result.stdout
+    assert "running_totals" not in result.stdout
+    assert report(tmp_path)["notes"] == [
+        "Graded in the numbers track: none of the words track's adapters was filled in; "
+        "--track words grades it."
+    ]
 
 
 def test_a_track_can_be_asked_for(tmp_path: Path, assignment: Path) -> None:

@@ -1,10 +1,15 @@
-"""What a submission is graded in: the tracks that it has an adapter of, or those named."""
+"""What a submission is graded in: the tracks of which an adapter is filled in, or those named."""
 
 from pathlib import Path
 
 import pytest
 
-from cs336_grader.judging.choice import UnknownNameError, attempted_problems, named_problems
+from cs336_grader.judging.choice import (
+    UnknownNameError,
+    attempted_problems,
+    choice_told,
+    named_problems,
+)
 from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.unit.two_tracks import two_tracks
@@ -54,6 +59,33 @@ def test_a_single_name_is_no_attempt(tmp_path: Path, case: str) -> None:
     adapters, graded = BY_CHANCE[case]
     changed = rubric.model_copy(update={"problems": problems})
     assert set(attempted_problems(changed, (), adapters)) == graded
+
+
+UNTOUCHED = {
+    "everything": (set(), {NUMBERS, WORDS, EXTRA}, ("moving_average",), ["words"]),
+    "the other": ({WORDS}, {NUMBERS, EXTRA}, ("count_words",), ["numbers"]),
+    "the extra problem": ({NUMBERS}, {EXTRA}, ("moving_average",), []),
+    "one track alone": (set(), {WORDS}, ("count_words",), []),
+    "nothing": ({NUMBERS, WORDS}, set(), ("moving_average", "count_words"), []),
+}
+
+
+@pytest.mark.parametrize("case", UNTOUCHED)
+def test_an_untouched_stub_is_no_attempt(tmp_path: Path, case: str) -> None:
+    """Whoever fills in nothing is graded in the first track that was handed out."""
+    rubric = load_assignment(two_tracks(tmp_path)).rubric
+    filled, stubs, graded, told = UNTOUCHED[case]
+    assert attempted_problems(rubric, (), filled, stubs) == graded
+    assert [line.split()[-3] for line in choice_told(rubric, filled, stubs)] == told
+
+
+def test_the_choice_is_told(tmp_path: Path) -> None:
+    """With how to choose otherwise."""
+    rubric = load_assignment(two_tracks(tmp_path)).rubric
+    assert choice_told(rubric, {NUMBERS}, {WORDS}) == (
+        "Graded in the numbers track: none of the words track's adapters was filled in; "
+        "--track words grades it.",
+    )
 
 
 @pytest.mark.parametrize("adapters", [set(), {WORDS}, {NUMBERS, "run_anything"}])

@@ -215,7 +215,9 @@ def test_the_adapters_that_are_there_are_named(tmp_path: Path) -> None:
         "mine/__init__.py": "from mine.totals import run_running_totals\n",
         "mine/totals.py": "def run_running_totals(numbers): ...\ndef run_moving_average(): ...\n",
     }
-    assert staged(tmp_path, files).adapters == {"run_count_words", "run_running_totals"}
+    found = staged(tmp_path, files)
+    assert found.adapters == {"run_running_totals"}
+    assert found.stubs == {"run_count_words"}
 
 
 def test_no_adapters_is_the_submissions_fault(tmp_path: Path) -> None:

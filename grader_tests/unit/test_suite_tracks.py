@@ -1,6 +1,6 @@
 """The suite's own reading of the rubric, which must be the grader's."""
 
-from itertools import combinations
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,9 +23,14 @@ def three_adapters(folder: Path) -> Path:
     return folder
 
 
-def adapters(*names: str) -> SimpleNamespace:
+def own_stub() -> None:
+    """Do it."""
+    raise NotImplementedError("count_words: write it")
+
+
+def adapters(filled: set[str], stubs: set[str]) -> SimpleNamespace:
     """A module that has these adapters."""
-    return SimpleNamespace(**dict.fromkeys(names, len))
+    return SimpleNamespace(**dict.fromkeys(filled, len), **dict.fromkeys(stubs, own_stub))
 
 
 ASSIGNMENTS = {
@@ -37,30 +42,46 @@ ASSIGNMENTS = {
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_a_student_runs_what_is_graded(tmp_path: Path, name: str) -> None:
-    """The same checks for any adapters there are and any track that is asked for."""
+    """The same checks, whatever is filled in, a stub or absent, and whichever track is asked for.
+
+    Where nothing is filled in, a student's run leaves the choice open.
+    """
     folder = ASSIGNMENTS[name](tmp_path)
-    assignment, tracks = load_assignment(folder), Tracks(folder / "tests" / "rubric.toml")
+    assignment = load_assignment(folder)
     every = sorted(assignment.adapter_names)
-    for number in range(len(every) + 1):
-        for names in combinations(every, number):
-            for chosen in [[], *([track] for track in assignment.rubric.tracks)]:
-                graded = attempted_problems(assignment.rubric, chosen, set(names))
-                run = {
-                    check
-                    for check in assignment.checks
-                    if not tracks.why_left_out(check, adapters(*names), chosen)
-                }
-                assert run == set(assignment.limited_to(graded).checks)
+    for kinds in product(("filled", "stub", "absent"), repeat=len(every)):
+        filled, stubs = (
+            {adapter for adapter, kind in zip(every, kinds, strict=True) if kind == wanted}
+            for wanted in ("filled", "stub")
+        )
+        tracks = Tracks(folder / "tests" / "rubric.toml", adapters(filled, stubs))
+        for chosen in [[], *([track] for track in assignment.rubric.tracks)]:
+            if not filled:
+                filled, stubs = stubs, set()
+            graded = attempted_problems(assignment.rubric, chosen, filled, stubs)
+            run = {check for check in assignment.checks if not tracks.why_left_out(check, chosen)}
+            assert run == set(assignment.limited_to(graded).checks)
+
+
+@pytest.mark.parametrize(
+    ("filled", "expected"),
+    [(set(), {"modern", "classic"}), ({"run_gelu"}, {"classic"}), ({"run_rope"}, {"modern"})],
+)
+def test_an_untouched_stub_is_no_attempt(filled: set[str], expected: set[str]) -> None:
+    """Where both tracks' stubs are there, one function that is filled in chooses its track."""
+    names = load_assignment(ROOT).adapter_names
+    tracks = Tracks(adapters=adapters(filled, set(names - filled)))
+    assert set(tracks.attempted()) == expected
 
 
 def test_the_reasons(tmp_path: Path) -> None:
     """They say what is missing, and what to do where there is something to do."""
-    tracks = Tracks(two_tracks(tmp_path) / "tests" / "rubric.toml")
-    words = tracks.why_left_out("test_count_words", adapters(NUMBERS), [])
-    assert words == "Words: the adapters lack it; to run it: --track words"
-    totals = tracks.why_left_out("test_running_totals", adapters(NUMBERS), [])
-    assert totals == "extra: the adapters lack run_running_totals"
-    assert not tracks.why_left_out("test_of_my_own", adapters(), [])
+    tracks = Tracks(two_tracks(tmp_path) / "tests" / "rubric.toml", adapters({NUMBERS}, {WORDS}))
+    words = tracks.why_left_out("test_count_words")
+    assert words == "Words: no adapter is filled in; to run it: --track words"
+    totals = tracks.why_left_out("test_running_totals")
+    assert totals == "extra: run_running_totals is not filled in; to run it: -k running_totals"
+    assert not tracks.why_left_out("test_of_my_own")
 
 
 def test_the_suite_knows_every_check() -> None:
