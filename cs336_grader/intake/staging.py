@@ -60,8 +60,7 @@ def stage(
         gaps = Gaps(closure.readings, found.path)
         refuse_unread(gaps.broken, manifests)
         copied, digest = copy(source, within_limit(source, closure.taken, notes), into, notes)
-    mark_packages(closure, copied, into)
-    mark_unbuilt(gaps, into)
+    mark(closure, gaps, copied, into)
     manifests.write(into / closure.search_paths[0])
     gaps.note(manifests, package, notes)
     filled, named = names_of(found.path, closure.readings)
@@ -140,10 +139,12 @@ def reserved_except(own: set[str]) -> Callable[[str], bool]:
     return cache(lambda name: name not in own and is_needed(name))
 
 
-def mark_packages(closure: Closure, paths: list[PurePosixPath], into: Path) -> None:
-    """Give each top-level folder that can be imported an ``__init__.py``.
+def mark(closure: Closure, gaps: Gaps, paths: list[PurePosixPath], into: Path) -> None:
+    """Write what imports look for beside the files that were copied.
 
-    Without one, a package of the same name anywhere else on the import path would win over it.
+    Each top-level folder that can be imported gets an ``__init__.py``: without one, a package of
+    the same name anywhere else on the import path would win over it. A stub in the place of a
+    compiled module tells that it is not built.
     """
     for root in closure.search_paths:
         tops = {path.relative_to(root).parts[0] for path in paths if path.is_relative_to(root)}
@@ -151,10 +152,6 @@ def mark_packages(closure: Closure, paths: list[PurePosixPath], into: Path) -> N
             folder = into / root / top
             if folder.is_dir() and not closure.is_reserved(top):
                 (folder / INIT).touch()
-
-
-def mark_unbuilt(gaps: Gaps, into: Path) -> None:
-    """Leave a stub where a compiled module is missing: it tells that it is not built."""
     for module in gaps.unbuilt:
         stub = into / module.with_suffix(".pyi")
         if stub.parent.is_dir():
