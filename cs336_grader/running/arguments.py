@@ -16,6 +16,7 @@ from cs336_grader.worker.channel import Node, WireError
 from cs336_grader.worker.values import Encoder
 
 from .remote import MirroredOptimizer, RemoteObject
+from .restoring import fits, restore
 
 PIECE_BYTES = 2**20
 
@@ -184,36 +185,57 @@ class Arguments:
         Raises:
             WireError: the change does not fit the argument.
         """
+        if type(number) is not int or not 0 <= number < len(self.current):
+            raise WireError("a change to an argument that was not passed")
         target = self.current[number]
-        if value is not None and getattr(value, "shape", None) != target.shape:
-            raise WireError("a change to an argument that does not fit its shape")
-        if isinstance(target, np.ndarray):
+        if what == "grad" and isinstance(target, torch.Tensor) and value is None:
+            target.grad = None
+        elif not fits(value, target):
+            raise WireError("an argument has another shape or dtype than it was passed with")
+        elif isinstance(target, np.ndarray):
             target[...] = value
         elif what == "grad":
             target.grad = value
         else:
             target.data.copy_(value)
 
-    def restore(self, key: int, state: dict[str, Any]) -> None:
+    def restore(self, key: int, state: object) -> None:
         """Give one of torch's own optimizers the state that it has over there.
-
-        A step in one pass over memory (``fused``) looks at no shape but a parameter's: it would
-        write beyond a smaller state.
 
         Raises:
             WireError: the state is not that of its parameters.
         """
         optimizer = self.by_key[key]
-        held = optimizer.state_dict()["param_groups"]
-        parameters = [tensor for group in optimizer.param_groups for tensor in group["params"]]
-        for number, entries in state["state"].items():
-            for value in entries.values():
-                shape = getattr(value, "shape", ())
-                if shape not in ((), parameters[number].shape):
-                    raise WireError("a state of an optimizer that does not fit its parameters")
-        if [group["params"] for group in state["param_groups"]] != [g["params"] for g in held]:
-            raise WireError("the groups of an optimizer that are not those it has")
-        optimizer.load_state_dict(state)
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise WireError("a state of what is no optimizer")
+        restore(optimizer, state)
+
+    def rewrite(self, key: int, content: bytes, position: int) -> None:
+        """Give a file object the content and position that it has over there.
+
+        Raises:
+            WireError: they are none, or it is no file object.
+        """
+        file = self.by_key[key]
+        if not isinstance(file, io.BytesIO) or type(content) is not bytes:
+            raise WireError("the content of what is no file object")
+        if type(position) is not int or not 0 <= position <= len(content):
+            raise WireError("a position that is not in its file object")
+        file.seek(0)
+        file.truncate()
+        file.write(content)
+        file.seek(position)
+
+    def parameter(self, key: int) -> torch.Tensor:
+        """The tensor of a key.
+
+        Raises:
+            WireError: it is that of something else.
+        """
+        value = self.by_key[key]
+        if not isinstance(value, torch.Tensor):
+            raise WireError("a parameter that is no tensor")
+        return value
 
     KINDS: tuple[tuple[Any, Callable[["Arguments", Encoder, Any], Node]], ...] = (
         (str, text),

@@ -12,10 +12,14 @@ from cs336_grader.worker.values import MAX_ITEMS, Decoder, Encoder
 from .arguments import Arguments
 from .faults import WorkerLostError, submission_error
 from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
+from .restoring import fits
 from .sightings import MAX_SIGHTINGS, Place, sightings_in
 
 # What taking in an answer raises that is not as agreed.
-UNUSABLE = (WireError, LookupError, TypeError, ValueError, RuntimeError, AttributeError)
+UNUSABLE = (
+    *(WireError, LookupError, TypeError, ValueError, ArithmeticError),
+    *(RuntimeError, AttributeError),
+)
 # Of all that one check receives; an answer alone may be as large as a frame.
 MAX_RECEIVED_BYTES = 2 * 2**30
 
@@ -187,11 +191,7 @@ class Conversation:
         for key, node in answer["options"]:
             self.mirrors[key].set_options(plain.decode(node))
         for key, node, position in answer["files"]:
-            file = self.arguments.by_key[key]
-            file.seek(0)
-            file.truncate()
-            file.write(plain.decode(node))
-            file.seek(position)
+            self.arguments.rewrite(key, plain.decode(node), position)
         outputs: list[torch.Tensor] = []
         value = self.value(answer["value"], buffers, outputs)
         if not inputs or not outputs:
@@ -213,11 +213,16 @@ class Conversation:
         encoder = Encoder()
         message = {"op": "backward", "call": call, "grads": encoder.encode(grads)}
         answer, buffers = self.exchange(message, encoder, "The backward pass of your function")
-        found = self.understand(lambda: Decoder(buffers).decode(answer["value"]))
-        for grad, tensor in zip(found, inputs, strict=True):
-            if grad is not None and (grad.shape, grad.dtype) != (tensor.shape, tensor.dtype):
-                raise WorkerLostError("what came back cannot be used: a gradient's shape or dtype")
-        return list(found)
+
+        def gradients() -> list[torch.Tensor | None]:
+            found: list[torch.Tensor | None] = Decoder(buffers).decode(answer["value"])
+            for grad, tensor in zip(found, inputs, strict=True):
+                if grad is not None and not fits(grad, tensor):
+                    raise WireError("a gradient has another shape or dtype than its argument")
+            return list(found)
+
+        grads_of_inputs: list[torch.Tensor | None] = self.understand(gradients)
+        return grads_of_inputs
 
     def value(
         self,
@@ -245,7 +250,7 @@ class Conversation:
 
         def optimizer(decoder: Decoder, key: int, options: Node, keys: Node) -> MirroredOptimizer:
             groups = [
-                {**option, "params": [self.arguments.by_key[k] for k in held if k is not None]}
+                {**option, "params": [self.arguments.parameter(k) for k in held if k is not None]}
                 for option, held in zip(decoder.decode(options), keys, strict=True)
             ]
             remote = RemoteObject(self, key, "optimizer")

@@ -135,7 +135,8 @@ class Encoder:
         """The node of a NumPy array."""
         if value.dtype.name not in ARRAY_DTYPES or value.nbytes > MAX_BODY_BYTES:
             raise WireError(f"an array of {value.size} {value.dtype.name} cannot be passed on")
-        plain = np.ascontiguousarray(value).reshape(-1)
+        native = value.dtype.newbyteorder("=")
+        plain = np.ascontiguousarray(value, native).reshape(-1)
         return [
             "ndarray",
             self.buffer(plain.view(np.uint8).data),

@@ -19,10 +19,8 @@ from cs336_grader.running import (
     fork_warm_worker,
     warm_up,
 )
-from cs336_grader.running.arguments import Arguments
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
 from cs336_grader.running.processes import has_not_ended
-from cs336_grader.worker.channel import WireError
 from grader_tests.limits import limits_with
 
 from .border_adapters import ADAPTERS
@@ -199,13 +197,9 @@ def test_a_checkpoint_is_written_and_read_over_there(
 def test_no_step_here_writes_beyond_a_state_from_there(adapters: Any, change: str) -> None:
     """An optimizer takes over no state that is smaller than its parameters."""
     _, optimizer = trained(torch.optim.AdamW, 3)
-    with pytest.raises(WorkerLostError, match="an optimizer that"):
+    with pytest.raises(WorkerLostError, match="does not fit its parameter"):
         getattr(adapters, change)(optimizer)
     assert not optimizer.param_groups[0]["fused"]
-    arguments, forged = Arguments(), optimizer.state_dict()
-    forged["param_groups"][0]["params"].reverse()
-    with pytest.raises(WireError, match="groups"):
-        arguments.restore(arguments.key(optimizer), forged)
 
 
 def test_generators_stay_one_shot_and_gradients_come_back(adapters: Any) -> None:
