@@ -20,6 +20,7 @@ import torch
 
 from . import options
 from .comparison import Comparison
+from .copies import Copies
 from .diagnosis import recognise
 from .draws import Draws
 from .elsewhere import prefer
@@ -54,7 +55,7 @@ def adapters(request: pytest.FixtureRequest) -> Iterator[Any]:
         # As in the grader's worker, which has a generator of its own.
         torch.default_generator.manual_seed(zlib.crc32(request.node.name.encode()))
         made = own_adapters(request.config) if source is None else source.adapters_for(request)
-        watched = request.node.stash[WATCHED] = Watched(made)
+        watched = request.node.stash[WATCHED] = Watched(Copies(made))
         yield watched
 
 

@@ -85,7 +85,7 @@ def test_get_batch_keeps_the_data_set(adapters: Any, snapshot: Snapshot, draw: D
     """Leaves the data set as it is."""
     dataset = shuffled(draw, 50)
     before = dataset.copy()
-    get_batch(adapters, dataset, 8, 5)
+    get_batch(adapters.as_given, dataset, 8, 5)
     snapshot.assert_close(dataset, before, "data set", atol=0.0, rtol=0.0)
 
 

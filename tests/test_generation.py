@@ -246,7 +246,7 @@ def test_generate_arguments(adapters: Any, draw: Draws) -> None:
     """Leaves the prompt as it was."""
     prompts = draw.integers(3, 5, high=VOCABULARY)
     before = prompts.clone()
-    rows = generated(adapters, certain(successor), prompts, 4, temperature=0.0)
+    rows = generated(adapters.as_given, certain(successor), prompts, 4, temperature=0.0)
     assert len(rows) == 3, "A list for each sequence is expected."
     assert torch.equal(prompts, before), "Your function changed the prompt."
 

@@ -44,7 +44,7 @@ def test_gelu_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
 
 def test_gelu_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Leaves its argument as it was and gives the same result when called again."""
-    assert_leaves_arguments(snapshot, adapters.run_gelu, draw.normal(3, 5))
+    assert_leaves_arguments(snapshot, adapters.as_given.run_gelu, draw.normal(3, 5))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=["float16", "bfloat16"])
@@ -125,7 +125,7 @@ def test_layer_norm_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) ->
     weights = draw_norm(draw)
     assert_leaves_arguments(
         snapshot,
-        lambda *given: adapters.run_layer_norm(
+        lambda *given: adapters.as_given.run_layer_norm(
             6, 1e-5, dict(zip(("weight", "bias"), given, strict=False)), given[2]
         ),
         *(weights["weight"], weights["bias"], draw.normal(3, 5, 6)),
@@ -164,7 +164,7 @@ def test_scaled_embedding_arguments(adapters: Any, snapshot: Snapshot, draw: Dra
     """Leaves weight and ids as they were and gives the same result when called again."""
     assert_leaves_arguments(
         snapshot,
-        lambda weight, ids: adapters.run_scaled_embedding(11, 4, weight, ids),
+        lambda weight, ids: adapters.as_given.run_scaled_embedding(11, 4, weight, ids),
         draw.normal(11, 4),
         draw.integers(3, 5, high=11),
     )
@@ -219,7 +219,7 @@ def test_learned_positions_arguments(adapters: Any, snapshot: Snapshot, draw: Dr
     """Leaves its arguments as they were and gives the same result when called again."""
     assert_leaves_arguments(
         snapshot,
-        lambda table, x: adapters.run_learned_positions(16, 8, table, x),
+        lambda table, x: adapters.as_given.run_learned_positions(16, 8, table, x),
         draw.normal(16, 8),
         draw.normal(3, 5, 8),
     )

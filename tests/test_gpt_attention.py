@@ -202,7 +202,7 @@ def test_gpt_attention_arguments(adapters: Any, snapshot: Snapshot, draw: Draws)
     weights = draw_attention(draw)
     assert_leaves_arguments(
         snapshot,
-        lambda x, *given: adapters.run_gpt_attention(
+        lambda x, *given: adapters.as_given.run_gpt_attention(
             D_MODEL, HEADS, 0.0, dict(zip(weights, given, strict=True)), x
         ),
         draw.normal(3, LENGTH, D_MODEL),

@@ -96,7 +96,7 @@ def test_dropout_arguments(adapters: Any, draw: Draws) -> None:
     """Leaves its argument as it was."""
     x = away_from_zero(draw, 30, 40)
     before = x.clone()
-    y = adapters.run_dropout(0.5, x, True)
+    y = adapters.as_given.run_dropout(0.5, x, True)
     assert isinstance(y, Tensor), "A tensor is expected."
     assert torch.equal(x, before), "Your function changed the tensor it was given."
 
@@ -206,7 +206,7 @@ def test_gpt_feed_forward_arguments(adapters: Any, snapshot: Snapshot, draw: Dra
     weights = draw_feed_forward(draw)
     assert_leaves_arguments(
         snapshot,
-        lambda x, *given: adapters.run_gpt_feed_forward(
+        lambda x, *given: adapters.as_given.run_gpt_feed_forward(
             12, 20, 0.0, dict(zip(weights, given, strict=True)), x
         ),
         draw.normal(3, 5, 12),

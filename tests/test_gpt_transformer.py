@@ -208,7 +208,7 @@ def test_gpt_block_arguments(adapters: Any, draw: Draws) -> None:
     """Leaves the weights it is given as they were: no name and no number changes."""
     weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL)
     before = copy_of(weights)
-    y = adapters.run_gpt_block(D_MODEL, HEADS, D_FF, 0.0, weights, x)
+    y = adapters.as_given.run_gpt_block(D_MODEL, HEADS, D_FF, 0.0, weights, x)
     assert isinstance(y, Tensor), "A tensor is expected."
     assert_same_weights(weights, before)
 
@@ -336,7 +336,7 @@ def test_gpt_arguments(adapters: Any, draw: Draws) -> None:
     weights, ids = draw_model(draw, 2, tied=True), draw.integers(3, LENGTH, high=VOCABULARY)
     before = copy_of(weights)
     sizes = (VOCABULARY, CONTEXT, D_MODEL, 2, HEADS, D_FF)
-    logits = adapters.run_gpt(*sizes, 0.0, weights, ids)
+    logits = adapters.as_given.run_gpt(*sizes, 0.0, weights, ids)
     assert isinstance(logits, Tensor), "A tensor is expected."
     assert_same_weights(weights, before)
 

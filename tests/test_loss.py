@@ -73,7 +73,7 @@ def test_cross_entropy_arguments(adapters: Any, snapshot: Snapshot, draw: Draws)
     """Leaves its arguments as they were and gives the same result when called again."""
     assert_leaves_arguments(
         snapshot,
-        lambda logits, targets: one_number(adapters.run_cross_entropy(logits, targets)),
+        lambda logits, targets: one_number(adapters.as_given.run_cross_entropy(logits, targets)),
         draw.normal(7, 11),
         draw.integers(7, high=11),
     )

@@ -145,7 +145,7 @@ def test_rmsnorm_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> No
     """Leaves its arguments as they were and gives the same result when called again."""
     gain, x = draw.uniform(6, low=0.5, high=2.0), draw.normal(3, 5, 6)
     assert_leaves_arguments(
-        snapshot, lambda gain, x: adapters.run_rmsnorm(6, 1e-5, gain, x), gain, x
+        snapshot, lambda gain, x: adapters.as_given.run_rmsnorm(6, 1e-5, gain, x), gain, x
     )
 
 
@@ -177,7 +177,7 @@ def test_silu_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
 
 def test_silu_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Leaves its argument as it was and gives the same result when called again."""
-    assert_leaves_arguments(snapshot, adapters.run_silu, draw.normal(3, 5))
+    assert_leaves_arguments(snapshot, adapters.as_given.run_silu, draw.normal(3, 5))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=["float16", "bfloat16"])

@@ -61,7 +61,9 @@ def test_softmax_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
 
 def test_softmax_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Leaves its argument as it was and gives the same result when called again."""
-    assert_leaves_arguments(snapshot, lambda x: adapters.run_softmax(x, -1), draw.normal(3, 5))
+    assert_leaves_arguments(
+        snapshot, lambda x: adapters.as_given.run_softmax(x, -1), draw.normal(3, 5)
+    )
 
 
 def test_softmax_half_precision(adapters: Any, draw: Draws) -> None:
@@ -208,7 +210,9 @@ def test_attention_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> N
 def test_attention_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Leaves its arguments, the mask too, as they were and gives the same result again."""
     arguments = (*draw_attention(draw, 3), draw_mask(draw, 3))
-    assert_leaves_arguments(snapshot, adapters.run_scaled_dot_product_attention, *arguments)
+    assert_leaves_arguments(
+        snapshot, adapters.as_given.run_scaled_dot_product_attention, *arguments
+    )
 
 
 def test_attention_float16(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

@@ -216,7 +216,7 @@ def test_multihead_attention_arguments(adapters: Any, snapshot: Snapshot, draw: 
     """Leaves its arguments as they were and gives the same result when called again."""
     assert_leaves_arguments(
         snapshot,
-        lambda *tensors: adapters.run_multihead_self_attention(D_MODEL, HEADS, *tensors),
+        lambda *tensors: adapters.as_given.run_multihead_self_attention(D_MODEL, HEADS, *tensors),
         *draw_projections(draw),
         draw.normal(3, LENGTH, D_MODEL),
     )

@@ -155,7 +155,7 @@ def test_rope_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Leaves its arguments as they were and gives the same result when called again."""
     assert_leaves_arguments(
         snapshot,
-        lambda x, positions: adapters.run_rope(8, 100.0, 16, x, positions),
+        lambda x, positions: adapters.as_given.run_rope(8, 100.0, 16, x, positions),
         draw.normal(3, 5, 8),
         torch.tensor(POSITIONS),
     )

@@ -149,7 +149,7 @@ def test_transformer_block_arguments(adapters: Any, draw: Draws) -> None:
     """Leaves the weights it is given as they were: no name and no number changes."""
     weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL)
     before = copy_of(weights)
-    y = adapters.run_transformer_block(D_MODEL, HEADS, D_FF, CONTEXT, 100.0, weights, x)
+    y = adapters.as_given.run_transformer_block(D_MODEL, HEADS, D_FF, CONTEXT, 100.0, weights, x)
     assert isinstance(y, Tensor), "A tensor is expected."
     assert_same_weights(weights, before)
 
@@ -241,7 +241,7 @@ def test_transformer_lm_arguments(adapters: Any, draw: Draws) -> None:
     weights, ids = draw_model(draw, 2), draw.integers(3, LENGTH, high=VOCABULARY)
     before = copy_of(weights)
     sizes = (VOCABULARY, CONTEXT, D_MODEL, 2, HEADS, D_FF)
-    logits = adapters.run_transformer_lm(*sizes, 100.0, weights, ids)
+    logits = adapters.as_given.run_transformer_lm(*sizes, 100.0, weights, ids)
     assert isinstance(logits, Tensor), "A tensor is expected."
     assert_same_weights(weights, before)
 

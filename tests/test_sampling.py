@@ -203,7 +203,9 @@ def test_sampling_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> N
     for options in ((0.0,), (0.7,), (0.7, 4), (0.7, None, 0.6)):
         assert_leaves_arguments(
             snapshot,
-            lambda logits, options=options: adapters.run_next_token_probabilities(logits, *options),
+            lambda logits, options=options: adapters.as_given.run_next_token_probabilities(
+                logits, *options
+            ),
             Ranked(draw).logits(),
         )
 

@@ -238,7 +238,7 @@ def test_tokenizer_leaves_arguments(adapters: Any) -> None:
     """The vocabulary, merges and special tokens that a caller gives are not changed."""
     small = gpt2(merge_count=10)
     tokens, merges, special_tokens = dict(small.tokens), list(small.merges), ["<|b|>", "<|a|>", "c"]
-    made = adapters.get_tokenizer(tokens, merges, special_tokens)
+    made = adapters.as_given.get_tokenizer(tokens, merges, special_tokens)
     made.encode("abc<|a|>")
     assert tokens == small.tokens, "The caller's vocabulary is copied before it grows."
     assert merges == small.merges, "The caller's merges stay as they were."

@@ -7,6 +7,7 @@ known. So the call that led to a failure is made again: twice as it was, and wit
 import importlib
 import inspect
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -73,24 +74,14 @@ def weights(signature: inspect.Signature) -> list[str]:
 def called(
     function: Callable[..., Any], given: inspect.BoundArguments, others: dict[str, Any]
 ) -> Any:
-    """Call a function with copies of its arguments, some of them replaced."""
-    copies = {name: copied(value) for name, value in (given.arguments | others).items()}
-    again = inspect.BoundArguments(given.signature, copies)
+    """Call a function again, with some of its arguments replaced."""
+    arguments: dict[str, Any] = {**given.arguments, **others}
+    again = inspect.BoundArguments(given.signature, OrderedDict(arguments))
     return function(*again.args, **again.kwargs)
 
 
-def copied(value: Any) -> Any:
-    """A tensor or a dictionary of tensors that is nobody else's."""
-    return changed(value, torch.clone)
-
-
 def other(value: Any) -> Any:
-    """Other weights of the same names, shapes and dtypes."""
-    return changed(value, lambda weight: weight * 1.5 + 0.25)
-
-
-def changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """What becomes of a tensor or of each of a dictionary; anything else stays as it is."""
+    """Other weights of the same names, shapes and dtypes; anything else stays as it is."""
     if isinstance(value, dict):
-        return {name: changed(one, change) for name, one in value.items()}
-    return change(value) if isinstance(value, Tensor) else value
+        return {name: other(one) for name, one in value.items()}
+    return value * 1.5 + 0.25 if isinstance(value, Tensor) else value

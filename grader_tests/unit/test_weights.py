@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.copies import Copies
 from tests.weights import DRAWN, IGNORED, Watched
 
 Linear = Callable[[int, int, Tensor, Tensor], object]
@@ -35,7 +36,7 @@ KINDS: dict[str, tuple[Linear, str]] = {
 
 def fault(run_linear: Linear) -> str:
     """What is told once a function was called."""
-    watched = Watched(SimpleNamespace(run_linear=run_linear))
+    watched = Watched(Copies(SimpleNamespace(run_linear=run_linear)))
     assert watched.fault() == ""
     watched.run_linear(4, 3, torch.ones(3, 4), torch.ones(2, 4))
     return watched.fault()
