@@ -1,6 +1,6 @@
 """The decoder that both families share: heads, what attention keeps, blocks, the model around them.
 
-model.py and gpt.py put their own norms, feed-forward networks and positions into it.
+Each family puts its own norms, feed-forward networks and positions into it.
 
 Sources:
     Attention Is All You Need (Vaswani et al., arXiv:1706.03762): heads, the decoder.

@@ -1,6 +1,6 @@
 """The classic Transformer language model (GPT's family), written bottom-up.
 
-Below it, in this order: layers.py, positions.py, decoder.py. Its modern twin is model.py.
+Below it, in this order: layers.py, positions.py, decoder.py.
 
 Sources:
     Attention Is All You Need (Vaswani et al., arXiv:1706.03762): the feed-forward network; token

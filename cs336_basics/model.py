@@ -1,6 +1,6 @@
 """The modern Transformer language model (LLaMA's family), written bottom-up.
 
-Below it, in this order: layers.py, positions.py, decoder.py. Its classic twin is gpt.py.
+Below it, in this order: layers.py, positions.py, decoder.py.
 
 Sources:
     Language Modeling with Gated Convolutional Networks (Dauphin et al., arXiv:1612.08083): GLU.

@@ -73,6 +73,8 @@ class Tracks:
             return ""
         if problem.track and problem.track not in (chosen or self.attempted()):
             title = self.titles[problem.track]
+            if self.there.isdisjoint(self.adapters[problem.track]):
+                return f"{title}: it was not handed out here"
             return f"{title}: no adapter is filled in; to run it: --track {problem.track}"
         if problem.extra and self.begun.isdisjoint(problem.adapters):
             missing = " or ".join(problem.adapters)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cs336_grader.judging.choice import known_names
-from cs336_grader.rubric import RUBRIC, Assignment, RubricError
+from cs336_grader.rubric import RUBRIC, Assignment, Problem, RubricError
 
 from .manifest import MANIFEST, manifest
 from .outline import Outline, outline
@@ -52,7 +52,7 @@ def build(assignment: Assignment, tracks: tuple[str, ...] = ()) -> Handout:
         UnknownNameError: there is no such track.
     """
     limited = chosen(assignment, tracks)
-    found = outline(limited)
+    found = outline(limited, beneath(assignment, limited))
     own = stubs(limited, found)
     files = {**travelling(assignment.folder), **own}
     files[RUBRIC.as_posix()] = public_rubric(files[RUBRIC.as_posix()])
@@ -69,6 +69,13 @@ def chosen(assignment: Assignment, tracks: tuple[str, ...]) -> Assignment:
     return assignment.limited_to(
         {name for name, problem in problems if not tracks or problem.track in tracks}
     )
+
+
+def beneath(assignment: Assignment, limited: Assignment) -> dict[str, Problem]:
+    """The problems that are not handed out and that those are built on which are, in order."""
+    every, kept = assignment.rubric, limited.rubric.problems
+    needed = {other for name in kept for other in every.below(name)} - kept.keys()
+    return {name: problem for name, problem in every.problems.items() if name in needed}
 
 
 def travelling(folder: Path) -> dict[str, bytes]:

@@ -8,11 +8,11 @@ parameter that can be left out is about it.
 
 import ast
 from collections import deque
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cs336_grader.rubric import Assignment
+from cs336_grader.rubric import Assignment, Problem
 
 from .sources import ADAPTERS, Place, Source, read_source, reference_sources
 
@@ -41,6 +41,8 @@ class Outline:
         aside: the classes that no adapter calls, as each file names them, with what stands in the
             place of one as a base.
         tasks: what is to be written for each problem, by file and name.
+        beneath: what is to be written for problems that are not handed out, because those are
+            built on it which are.
     """
 
     sources: dict[str, Source]
@@ -48,23 +50,30 @@ class Outline:
     whole: dict[str, set[str]] = field(default_factory=dict)
     aside: dict[str, dict[str, str]] = field(default_factory=dict)
     tasks: dict[str, list[Place]] = field(default_factory=dict)
+    beneath: list[Place] = field(default_factory=list)
 
 
-def outline(assignment: Assignment) -> Outline:
-    """What students get for an assignment's problems."""
-    return Search(assignment).outline()
+def outline(assignment: Assignment, beneath: Mapping[str, Problem]) -> Outline:
+    """What students get for an assignment's problems, and for others that these are built on."""
+    return Search(assignment, beneath).outline()
 
 
 class Search:
     """The walk from the adapters through signatures.
+
+    Args:
+        assignment: has the problems that are handed out.
+        beneath: the others that these are built on.
 
     Attributes:
         roots: the definitions that adapters call, by file and name.
         owners: the problem that each definition is first needed for.
     """
 
-    def __init__(self, assignment: Assignment) -> None:
+    def __init__(self, assignment: Assignment, beneath: Mapping[str, Problem]) -> None:
         self.assignment = assignment
+        self.beneath = beneath
+        self.problems = {**beneath, **assignment.rubric.problems}
         self.reference = reference_sources(assignment)
         self.modules = {source.module: source for source in self.reference.values()}
         self.adapters = read_source(assignment.folder, assignment.folder / ADAPTERS)
@@ -73,7 +82,8 @@ class Search:
         self.called = set().union(*(attributes(one.tree) for one in self.reference.values()))
         self.roots = {
             (source.file, name)
-            for adapter in assignment.adapter_names
+            for problem in self.problems.values()
+            for adapter in problem.adapters
             for source, name in self.reached_by(adapter)
         }
         self.aside = {source.file: self.set_aside(source) for source in self.reference.values()}
@@ -82,14 +92,16 @@ class Search:
     def outline(self) -> Outline:
         """Walk, and tell what was found."""
         found = Outline({**self.reference, self.adapters.file: self.adapters}, aside=self.aside)
-        for problem_id, problem in self.assignment.rubric.problems.items():
+        for problem_id, problem in self.problems.items():
             for adapter in problem.adapters:
                 self.own(problem_id, self.reached_by(adapter))
         for source in self.reference.values():
             self.own("", ((source, name) for name in source.kept if "." not in name))
         for place, owner in self.owners.items():
             self.enter(found, place, owner)
-            if place in self.roots:
+            if place in self.roots and owner in self.beneath:
+                found.beneath.append(place)
+            elif place in self.roots:
                 found.tasks.setdefault(owner, []).append(place)
         stubs = found.stubs[self.adapters.file] = {}
         for problem_id, problem in self.assignment.rubric.problems.items():

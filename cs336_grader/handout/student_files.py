@@ -69,6 +69,7 @@ def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str
         .render(
             rubric=assignment.rubric,
             tasks=every,
+            beneath=[described(outline, *place) for place in outline.beneath],
             parts=list(parts(assignment, every)),
             points=assignment.rubric.full_marks(),
             project=project,
@@ -88,13 +89,15 @@ def tasks(assignment: Assignment, outline: Outline) -> Iterator[Task]:
         asked: dict[Tier, list[str]] = {tier: [] for tier in Tier}
         for tier, check in problem.checks():
             asked[tier].append(assignment.checks[check].requirement)
-        parts = [
-            (part, file, docstrings(outline.sources[file]).get(part, ""))
-            for file, part in outline.tasks.get(name, ())
-        ]
+        parts = [described(outline, *place) for place in outline.tasks.get(name, ())]
         yield Task(
             name, problem, parts, {one: said.get(one, "") for one in problem.adapters}, asked
         )
+
+
+def described(outline: Outline, file: str, name: str) -> tuple[str, str, str]:
+    """Something that is to be written, with its file and what its docstring says."""
+    return name, file, docstrings(outline.sources[file]).get(name, "")
 
 
 def parts(assignment: Assignment, every: list[Task]) -> Iterator[Track]:

@@ -91,6 +91,29 @@ def test_the_package_has_what_adapters_call_and_no_part_of_the_solution() -> Non
         compile(text, file, "exec")
 
 
+@pytest.mark.parametrize(
+    ("track", "beneath"),
+    [
+        ("modern", []),
+        ("classic", ["Linear", "Embedding", "softmax", "scaled_dot_product_attention"]),
+    ],
+)
+def test_a_track_alone_can_be_done_from_what_is_handed_out(track: str, beneath: list[str]) -> None:
+    """It names no file that stays behind, and has what its problems are built on in another."""
+    made = build(ASSIGNMENT, (track,))
+    assert leaks(ASSIGNMENT, made) == []
+    defined = {
+        node.name: file
+        for file, text in made.files.items()
+        if file.startswith("cs336_basics/")
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    readme = made.files["README.md"].decode().partition("### What the problems are built on")[2]
+    told = re.findall(r"^- `(\w+)` in `(.*)`\.", readme, re.MULTILINE)
+    assert told == [(name, defined[name]) for name in beneath]
+
+
 def test_the_readme_has_every_problem_with_its_points() -> None:
     """And what each check asks for, in the rubric's order."""
     readme = handed_out(ROOT).files["README.md"].decode()
