@@ -8,12 +8,13 @@ from pathlib import PurePosixPath
 from cs336_grader.parsing import MAX_SOURCE_BYTES, SourceError, parse, text_of
 from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
+from .listing import ADAPTERS
 from .names import Patience, defined_names
 from .notes import Notes, named
 from .sources import ARCHIVES, Source
 
-ADAPTERS = "adapters.py"
 MAX_CANDIDATES = 100
+PACK_AGAIN = "Have the assignment's folder packed again, under an ordinary name"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -144,6 +145,11 @@ def refuse_what_cannot_be_seen(source: Source, paths: list[PurePosixPath]) -> No
             raise CouldNotJudgeError(f"{path} is larger than {MAX_SOURCE_BYTES // 2**10} KB")
         if is_lfs_pointer(source.read(path)):
             raise CouldNotJudgeError(f"{path} is a Git LFS pointer: its content is not here")
+    if source.unseen and not paths:
+        raise CouldNotJudgeError(
+            f"{source.name} has no {ADAPTERS}, but files or folders of names that cannot be taken: "
+            f"{named(source.unseen)}. {PACK_AGAIN}"
+        )
     archives = [str(path) for path in source.sizes if path.suffix.lower() in ARCHIVES]
     if archives and not paths:
         raise CouldNotJudgeError(

@@ -52,7 +52,7 @@ class Closure:
         self.adapters = adapters
         self.is_reserved = is_reserved
         self.notes = notes
-        self.modules = Modules(source.sizes)
+        self.modules = Modules(source.sizes, source.unseen)
         base, self.module = self.place_of_adapters()
         above = [adapters.parent, *adapters.parent.parents]
         self.roots = list(

@@ -86,12 +86,19 @@ def copy(
             continue
         name = str(path.relative_to(above))
         digest.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
-        target = into / path
+        write_new(into / path, content)
+        copied.append(path)
+    return copied, digest.hexdigest()
+
+
+def write_new(target: Path, content: bytes) -> None:
+    """Write a file that is not there yet, with the folders above it."""
+    try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with target.open("xb") as file:
             file.write(content)
-        copied.append(path)
-    return copied, digest.hexdigest()
+    except OSError as error:
+        raise CouldNotJudgeError(f"{target} cannot be written: {error.strerror}") from error
 
 
 def is_compiled(content: bytes) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .listing import MAX_FILES, VENV_MARK, Listing, read_capped, takes_folders
+from .listing import MAX_FILES, Listing, read_capped, takes_folders
 from .notes import Notes, named
 
 # Neither a link nor a pipe that was put in a file's place can be followed or hang.
@@ -36,7 +36,7 @@ class FolderSource:
             self.look_into(self.pending.pop())
         self.note_hard_links()
         self.listing.finish()
-        self.sizes = self.listing.sizes
+        self.sizes, self.unseen = self.listing.sizes, self.listing.unseen
 
     def look_into(self, folder: PurePosixPath) -> None:
         """List the files of a folder, and remember the folders in it."""
@@ -45,14 +45,14 @@ class FolderSource:
         except OSError as error:
             what = f"{folder} in {self.name}" if folder.parts else self.name
             raise CouldNotJudgeError(f"{what} cannot be read: {error.strerror or error}") from error
-        if folder.parts and VENV_MARK in found:
-            return
         for name, status in found.items():
             path = folder / name
             if stat.S_ISLNK(status.st_mode):
                 self.notes.skipped("links are not followed", path)
             elif stat.S_ISDIR(status.st_mode):
-                if takes_folders((name,)) and self.listing.path_of(str(path)) is not None:
+                # A hidden folder with nothing beside it may be what the work was packed in.
+                looked_into = takes_folders((name,)) or (len(found) == 1 and name != ".git")
+                if looked_into and self.listing.path_of(str(path)) is not None:
                     self.listing.count()
                     self.pending.append(path)
             elif stat.S_ISREG(status.st_mode):

@@ -44,6 +44,7 @@ class Gaps:
     Attributes:
         elsewhere: the top-level names that are imported and not the submission's.
         broken: the modules that cannot be parsed, with what is wrong with them.
+        unseen: the names of what may be the modules that are imported and was not taken.
         unbuilt: the compiled modules that are imported, without an ending.
         misspelled: what is imported by a name that differs in case from its file's.
     """
@@ -54,7 +55,8 @@ class Gaps:
         misses = [miss for reading in found for miss in reading.misses]
         self.elsewhere = {name for reading in found for name in reading.elsewhere}
         self.broken = {path: readings[path].fault for path in reached if readings[path].fault}
-        self.unbuilt = {miss.module for miss in misses if miss.spelled is None}
+        self.unseen = {miss.unseen for miss in misses if miss.unseen}
+        self.unbuilt = {miss.module for miss in misses if miss.spelled is None and not miss.unseen}
         self.misspelled = {
             f"{miss.module.name} ({miss.spelled})" for miss in misses if miss.spelled is not None
         }

@@ -73,7 +73,7 @@ class GitSource:
             self.walk(f"{commit}^{{tree}}")
             failed.pop_all()
         self.listing.finish()
-        self.sizes = self.listing.sizes
+        self.sizes, self.unseen = self.listing.sizes, self.listing.unseen
 
     def commit_of(self, revision: str) -> str:
         """The hash of the commit that a revision stands for."""

@@ -1,6 +1,6 @@
 """Which files of a container can be a submission's: the same rules for every kind of container."""
 
-import unicodedata
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -9,10 +9,9 @@ from typing import IO, Generic, TypeVar
 from cs336_grader.records import CouldNotJudgeError
 
 from .notes import Notes
+from .safe_paths import is_storable, safe_path
 
 MAX_FILES = 50_000
-MAX_DEPTH = 32
-MAX_NAME_BYTES = 200
 # A larger file is no source code; it is listed and never taken.
 MAX_FILE_BYTES = 16 * 2**20
 # Source code shrinks to a fifth; what shrinks to less than a five-hundredth was made to.
@@ -20,9 +19,10 @@ MAX_RATIO = 500
 DAMAGED = "it is cut off or damaged; have it packed or downloaded again"
 RATIO_MATTERS_FROM = 2**20
 
+ADAPTERS = "adapters.py"
+RENAMED_MODULE = re.compile(r"\.py_")
 IGNORED_FOLDERS = {"__pycache__", "__MACOSX", "node_modules", "site-packages"}
 IGNORED_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}
-VENV_MARK = "pyvenv.cfg"
 
 # Where a container has a file: an offset, a name as it is spelled there.
 Place = TypeVar("Place")
@@ -45,12 +45,14 @@ class Listing(Generic[Place]):
 
     Attributes:
         entries: each file, by its path within the submission.
+        unseen: the names of what may be a part of the work and cannot be taken as it is called.
     """
 
     def __init__(self, name: str, notes: Notes) -> None:
         self.name = name
         self.notes = notes
         self.entries: dict[PurePosixPath, Entry[Place]] = {}
+        self.unseen: list[str] = []
         self.twice: set[PurePosixPath] = set()
         self.counted = 0
 
@@ -60,14 +62,18 @@ class Listing(Generic[Place]):
         return {path: entry.size for path, entry in self.entries.items()}
 
     def path_of(self, name: str) -> PurePosixPath | None:
-        """A name as a path within the submission; None, with a note, if it cannot be one."""
-        path = portable_path(name)
-        if path is None:
-            self.notes.skipped("the name leads out of the submission or is not portable", name)
-        elif not is_storable(path):
-            self.notes.skipped("the name is too long, lies too deep or is not UTF-8", path)
-            path = None
-        return path
+        """The path under which a file or folder is taken; None, with a note, if it is not."""
+        path = safe_path(name)
+        if path is not None and is_storable(path):
+            # What is called a module once it has a safe name was none before.
+            if RENAMED_MODULE.search(path.name):
+                self.unseen.append(name)
+            return path
+        reason = "leads out of the submission" if path is None else "is too long or lies too deep"
+        self.notes.skipped(f"the name {reason}", name)
+        if PurePosixPath(name).suffix in {".py", ""}:
+            self.unseen.append(name)
+        return None
 
     def add(self, name: str, size: int, place: Place) -> None:
         """List a regular file, unless it is none that a submission needs.
@@ -76,7 +82,11 @@ class Listing(Generic[Place]):
             CouldNotJudgeError: there are too many, or it is a module that was listed before.
         """
         path = self.path_of(name)
-        if path is None or not (takes_file(path.name) and takes_folders(path.parts[:-1])):
+        if path is None or not takes_file(path.name):
+            return
+        if not takes_folders(path.parts[:-1]):
+            if path.name == ADAPTERS and IGNORED_FOLDERS.isdisjoint(path.parts):
+                self.unseen.append(name)
             return
         self.count()
         if path not in self.entries and path not in self.twice:
@@ -102,13 +112,9 @@ class Listing(Generic[Place]):
 
     def finish(self) -> None:
         """Leave out what only the whole list shows to be of no use."""
-        environments = {path.parent for path in self.entries if path.name == VENV_MARK}
-        environments.discard(PurePosixPath())
         folders = folders_of(self.entries)
         for path in list(self.entries):
-            if environments and not environments.isdisjoint(path.parents):
-                del self.entries[path]
-            elif path in folders:
+            if path in folders:
                 self.notes.skipped("is both a file and a folder", path)
                 del self.entries[path]
 
@@ -128,32 +134,6 @@ def takes_folders(names: tuple[str, ...]) -> bool:
 def takes_file(name: str) -> bool:
     """Whether a file is more than what systems leave beside others."""
     return name not in IGNORED_FILES and not name.startswith("._")
-
-
-def portable_path(name: str) -> PurePosixPath | None:
-    """A name as a path that stays within its folder on any system, or None.
-
-    Accents are composed, as Python has them in names of modules; macOS takes them apart.
-
-    >>> portable_path("a/./b.py"), portable_path("cafe\u0301.py") == PurePosixPath("caf\u00e9.py")
-    (PurePosixPath('a/b.py'), True)
-    >>> portable_path("../b.py"), portable_path("/b.py"), portable_path("C:/b.py")
-    (None, None, None)
-    """
-    path = PurePosixPath(unicodedata.normalize("NFC", name))
-    portable = not any(character in name for character in ":\\\0")
-    if not portable or path.is_absolute() or ".." in path.parts or not path.parts:
-        return None
-    return path
-
-
-def is_storable(path: PurePosixPath) -> bool:
-    """Whether a path can be copied on any system."""
-    try:
-        longest = max(len(part.encode()) for part in path.parts)
-    except UnicodeEncodeError:
-        return False
-    return longest <= MAX_NAME_BYTES and len(path.parts) <= MAX_DEPTH
 
 
 def damage(error: Exception) -> str:

@@ -19,22 +19,33 @@ class NearMiss:
 
     Attributes:
         module: the module's path, without an ending.
-        spelled: the file or folder whose name differs in case; None if the module is not built.
+        spelled: the file or folder whose name differs in case; None if there is none.
+        unseen: the name of what may be the module and was not taken; else the module is not built.
     """
 
     module: PurePosixPath
-    spelled: PurePosixPath | None
+    spelled: PurePosixPath | None = None
+    unseen: str = ""
 
 
 class Modules:
     """The modules and packages among the files of a submission.
 
+    Args:
+        files: of the submission.
+        unseen: the names of what may be a part of it and was not taken.
+
     Attributes:
         folders: those with a module in them or below them.
     """
 
-    def __init__(self, files: Iterable[PurePosixPath]) -> None:
+    def __init__(self, files: Iterable[PurePosixPath], unseen: Iterable[str]) -> None:
         self.files = frozenset(files)
+        self.unseen = {
+            part.partition(".py")[0]: name
+            for name in unseen
+            for part in name.replace("\\", "/").split("/")
+        }
         sources = [path for path in self.files if path.suffix == ".py"]
         self.folders = folders_of(sources)
         self.unbuilt = {
@@ -83,8 +94,10 @@ class Modules:
         for number, part in enumerate(parts, start=1):
             place = folder / part
             if not self.holds(folder, part):
+                if part in self.unseen:
+                    return NearMiss(place, unseen=self.unseen[part])
                 if place in self.unbuilt:
-                    return NearMiss(place, None)
+                    return NearMiss(place)
                 spelled = self.spelled.get(str(place).casefold())
                 is_module = number < len(parts) or number == 1
                 return NearMiss(place, spelled) if spelled is not None and is_module else None

@@ -39,10 +39,12 @@ class Source(Protocol):
     Attributes:
         name: the submission's name.
         sizes: each regular file, relative to the submission, with its size in bytes.
+        unseen: the names of what may be a part of the work and cannot be taken as it is called.
     """
 
     name: str
     sizes: dict[PurePosixPath, int]
+    unseen: list[str]
 
     def read(self, path: PurePosixPath) -> bytes:
         """A file's content.

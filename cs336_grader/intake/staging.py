@@ -6,14 +6,14 @@ WrongRequestError is that of whoever asked, CouldNotJudgeError is not known to b
 """
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import closing
 from functools import cache
 from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError, Staged, WrongRequestError
 
-from .candidates import Candidate, NothingToGradeError, find_adapters
+from .candidates import PACK_AGAIN, Candidate, NothingToGradeError, find_adapters
 from .closure import Closure
 from .copying import copy, within_limit
 from .gaps import Gaps, names_of
@@ -21,7 +21,7 @@ from .installed import is_needed
 from .interpreters import Interpreter, interpreter
 from .manifests import Manifests
 from .modules import INIT
-from .notes import Notes
+from .notes import Notes, named
 from .sources import Source, open_source
 
 
@@ -59,6 +59,7 @@ def stage(
         manifests = Manifests(source, closure.files, closure.packages, runs_in, notes)
         gaps = Gaps(closure.readings, found.path)
         refuse_unread(gaps.broken, manifests)
+        refuse_unseen(gaps.unseen, source)
         copied, digest = copy(source, within_limit(source, closure.taken, notes), into, notes)
     mark(closure, gaps, copied, into)
     manifests.write(into / closure.search_paths[0])
@@ -132,6 +133,15 @@ def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> 
     for path, fault in faults.items():
         here = platform.python_version()
         raise CouldNotJudgeError(f"{path} is no valid Python {here} ({fault}), and {other}")
+
+
+def refuse_unseen(names: Set[str], source: Source) -> None:
+    """Judge nothing where what is imported may be there under a name that cannot be taken."""
+    if names:
+        raise CouldNotJudgeError(
+            f"{source.name} imports what may be in files or folders of names that cannot be taken: "
+            f"{named(sorted(names))}. {PACK_AGAIN}"
+        )
 
 
 def reserved_except(own: set[str]) -> Callable[[str], bool]:

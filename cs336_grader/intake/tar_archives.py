@@ -73,7 +73,7 @@ class TarSource:
                 raise CouldNotJudgeError(f"{name} is no readable tar archive: {why}") from error
             failed.pop_all()
         self.listing.finish()
-        self.sizes = self.listing.sizes
+        self.sizes, self.unseen = self.listing.sizes, self.listing.unseen
 
     def admit(self, member: Member) -> None:
         """Add a member to the list, unless it is none that a submission needs."""
@@ -195,7 +195,11 @@ def extended(kind: bytes, content: bytes) -> dict[str, str]:
 
 def text(field: bytes) -> str:
     """A field's text, up to the first zero."""
-    return field.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+    content, _, rest = field.partition(b"\0")
+    # Old programs leave behind the zero whatever lay there; a path is no such thing.
+    if b"/" in rest:
+        raise BadTarError("there is a zero byte in a name")
+    return content.decode("utf-8", "surrogateescape")
 
 
 def number(field: bytes) -> int:

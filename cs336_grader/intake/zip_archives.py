@@ -80,7 +80,7 @@ class ZipSource:
                 self.admit(member)
             failed.pop_all()
         self.listing.finish()
-        self.sizes = self.listing.sizes
+        self.sizes, self.unseen = self.listing.sizes, self.listing.unseen
 
     def admit(self, member: zipfile.ZipInfo) -> None:
         """Add a member to the list, unless it is none that a submission needs."""

