@@ -241,3 +241,16 @@ def one_at_least(
 ) -> list[list[int]]:
     count = max(settings.max_new_tokens, 1)
     return AllParts.generate(parts, model, token_ids, settings._replace(max_new_tokens=count))
+
+
+@mistake(
+    "generation",
+    "generate",
+    kind="interface",
+    wrong="the caller's prompt is overwritten with zeros, and these are continued",
+    hint="Print the prompt before your loop and after it. Which line writes into it?",
+)
+def prompt_overwritten(
+    parts: AllParts, model: Model, token_ids: Tensor, settings: Settings
+) -> list[list[int]]:
+    return AllParts.generate(parts, model, token_ids.zero_(), settings)

@@ -2,11 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from .differences import Tolerance, as_array, difference, distance
 
+T = TypeVar("T")
+
+# What a broken program raises, and none raises on purpose because a value is not allowed.
+BROKEN = frozenset(
+    {
+        "AttributeError",
+        "ImportError",
+        "IndentationError",
+        "MemoryError",
+        "ModuleNotFoundError",
+        "NameError",
+        "NotImplementedError",
+        "RecursionError",
+        "SyntaxError",
+        "SystemError",
+        "TypeError",
+        "UnboundLocalError",
+    }
+)
 # No check compares as many numbers; what is larger would take gigabytes to compare.
 MOST_ELEMENTS = 2**24
 
@@ -85,34 +105,29 @@ class CheckFailedError(AssertionError):
         super().__init__("\n".join(filter(None, (requirement, observation, facts))))
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """The exception a submission raised: its type's name and its text."""
+def assert_refuses(call: Callable[[T], object], allowed: T, refused: T, what: str) -> None:
+    """Call a function with a value that it takes, then with one that it must refuse.
 
-    type_name: str
-    text: str
-
-
-def refusal(call: Callable[[], object], what: str) -> Refusal:
-    """Call something that must be refused, and return how it was.
-
-    A missing implementation is no refusal: NotImplementedError is passed on.
+    A program that is broken or not written raises, too. So the first call must work, and what the
+    second one raises must not be what a broken program raises: that is passed on.
 
     Args:
-        call: what is to be refused.
-        what: names it in the failure, as in "an unknown token id".
+        call: the function, of the one value.
+        allowed: a value that it takes.
+        refused: a value that it must refuse with an exception.
+        what: names the refused value in the failure, as in "an unknown token id".
 
     Raises:
-        CheckFailedError: nothing was raised.
+        CheckFailedError: the refused value was accepted.
     """
+    call(allowed)
     try:
-        call()
+        call(refused)
     except Exception as error:
         # An exception that was raised in another process carries its type's name as text.
-        name = getattr(error, "type_name", type(error).__name__)
-        if name == "NotImplementedError":
+        if getattr(error, "type_name", type(error).__name__) in BROKEN:
             raise
-        return Refusal(name, str(error))
+        return
     raise CheckFailedError(f"{what} was accepted without an exception.")
 
 

@@ -3,6 +3,7 @@
 Only the adapters write and read a checkpoint; how it looks inside is the submission's affair.
 """
 
+import copy
 import io
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from .comparison import refusal
+from .comparison import assert_refuses
 from .draws import Draws
 from .snapshots import Snapshot
 
@@ -65,6 +66,10 @@ class Run:
             self.model(x).square().mean().backward()
             self.optimizer.step()
 
+    def twin(self) -> "Run":
+        """A run that stands where this one does, which no adapter is given."""
+        return copy.deepcopy(self)
+
     def parameters(self) -> Tensor:
         """All parameters, copied, as one vector."""
         return torch.cat([value.detach().flatten() for value in self.model.parameters()])
@@ -113,7 +118,7 @@ def test_checkpoint_resume(adapters: Any, snapshot: Snapshot, draw: Draws, tmp_p
     straight.train(before)
     # As a schedule does; the new optimizer is built with another learning rate.
     straight.optimizer.param_groups[0]["lr"] = 0.03
-    save(adapters, straight, 5, tmp_path / "checkpoint.pt")
+    save(adapters, straight.twin(), 5, tmp_path / "checkpoint.pt")
     load(adapters, tmp_path / "checkpoint.pt", resumed)
     straight.train(after)
     resumed.train(after)
@@ -126,10 +131,11 @@ def test_checkpoint_of_an_earlier_time(
     """Holds the run as it was when it was saved, however long the same run then trains on."""
     run, inputs = Run(draw), draw.normal(6, 5, 6)
     run.train(inputs[:3])
-    at_save = run.parameters()
+    at_save, straight = run.parameters(), run.twin()
+    straight.train(inputs[3:])
+    at_end = straight.parameters()
     save(adapters, run, 3, tmp_path / "checkpoint.pt")
     run.train(inputs[3:])
-    at_end = run.parameters()
     load(adapters, tmp_path / "checkpoint.pt", run)
     snapshot.assert_close(run.parameters(), at_save, "parameters", atol=0.0, rtol=0.0)
     run.train(inputs[3:])
@@ -140,11 +146,9 @@ def test_checkpoint_saving_changes_nothing(
     adapters: Any, snapshot: Snapshot, draw: Draws, tmp_path: Path
 ) -> None:
     """Saving leaves model and optimizer as they are."""
-    saved, other = Run(draw), Run(draw)
-    other.model.load_state_dict(saved.model.state_dict())
-    inputs = draw.normal(6, 5, 6)
-    for run in (saved, other):
-        run.train(inputs[:3])
+    saved, inputs = Run(draw), draw.normal(6, 5, 6)
+    saved.train(inputs[:3])
+    other = saved.twin()
     save(adapters, saved, 3, tmp_path / "checkpoint.pt")
     snapshot.assert_close(saved.parameters(), other.parameters(), "parameters", atol=0.0, rtol=0.0)
     for run in (saved, other):
@@ -180,7 +184,7 @@ def test_checkpoint_file_object(adapters: Any, snapshot: Snapshot, draw: Draws) 
     """Writes to and reads from a binary file object as well as a file."""
     straight, resumed, file = Run(draw), Run(draw), io.BytesIO()
     straight.train(draw.normal(3, 5, 6))
-    save(adapters, straight, 3, file)
+    save(adapters, straight.twin(), 3, file)
     assert file.getvalue(), "Nothing was written to the file."
     loaded = load(adapters, io.BytesIO(file.getvalue()), resumed)
     assert loaded == 3, f"Saved at iteration 3, loaded as {loaded}."
@@ -206,11 +210,13 @@ def test_checkpoint_of_own_adamw(
 
 def test_checkpoint_of_another_model(adapters: Any, draw: Draws, tmp_path: Path) -> None:
     """Refuses to load a checkpoint into a model whose parameters have other names."""
-    run, other = Run(draw), Run(draw)
+    run, same, other = Run(draw), Run(draw), Run(draw)
     save(adapters, run, 1, tmp_path / "checkpoint.pt")
     other.model.tail = other.model.head
     del other.model.head
-    refusal(
-        lambda: load(adapters, tmp_path / "checkpoint.pt", other),
+    assert_refuses(
+        lambda run: load(adapters, tmp_path / "checkpoint.pt", run),
+        same,
+        other,
         "A checkpoint of a model with other parameter names",
     )

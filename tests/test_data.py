@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from .comparison import refusal
+from .comparison import assert_refuses
 from .draws import Draws
 from .memory import MEBIBYTE, Memory
 from .snapshots import Snapshot
@@ -44,6 +44,12 @@ def require_pairs(snapshot: Snapshot, dataset: npt.NDArray[np.integer], batch: B
     Ids of another dtype are taken for what they stand for: their dtype has a check of its own.
     """
     inputs, targets = (ids.to(torch.int64) for ids in batch)
+    following = require_runs(snapshot, dataset, inputs)
+    snapshot.assert_close(targets, following, "targets", atol=0.0, rtol=0.0)
+
+
+def require_runs(snapshot: Snapshot, dataset: npt.NDArray[np.integer], inputs: Tensor) -> Tensor:
+    """Fail unless inputs are runs of a shuffled data set; the tokens that follow each."""
     starts = starts_of(dataset, inputs)
     length = inputs.shape[1]
     fits = int(starts.max()) <= len(dataset) - length - 1
@@ -51,7 +57,7 @@ def require_pairs(snapshot: Snapshot, dataset: npt.NDArray[np.integer], batch: B
     tokens = torch.from_numpy(dataset.astype(np.int64))
     windows = tokens[starts[:, None] + torch.arange(length + 1)]
     snapshot.assert_close(inputs, windows[:, :-1], "inputs", atol=0.0, rtol=0.0)
-    snapshot.assert_close(targets, windows[:, 1:], "targets", atol=0.0, rtol=0.0)
+    return windows[:, 1:]
 
 
 def get_batch(
@@ -98,7 +104,7 @@ def test_get_batch_is_int64(
     batch = get_batch(adapters, dataset, 16, 9)
     for name, tensor in zip(("inputs", "targets"), batch, strict=True):
         assert tensor.dtype == torch.int64, f"The {name} are {tensor.dtype}."
-    require_pairs(snapshot, dataset, batch)
+    require_runs(snapshot, dataset, batch[0])
 
 
 def test_get_batch_starts(adapters: Any, draw: Draws) -> None:
@@ -145,10 +151,12 @@ def test_get_batch_rows_are_independent(adapters: Any, draw: Draws) -> None:
 def test_get_batch_on_a_missing_device(adapters: Any, draw: Draws) -> None:
     """Puts the tensors on the device asked for, and so fails where there is none of that name."""
     dataset = shuffled(draw, 50)
-    refusal(
-        lambda: adapters.run_get_batch(
-            dataset=dataset, batch_size=8, context_length=5, device="cuda:99"
+    assert_refuses(
+        lambda device: adapters.run_get_batch(
+            dataset=dataset, batch_size=8, context_length=5, device=device
         ),
+        "cpu",
+        "cuda:99",
         "A device that does not exist",
     )
 

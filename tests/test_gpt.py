@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import is_finite, refusal
+from .comparison import assert_refuses, is_finite
 from .draws import Draws
 from .properties import assert_leaves_arguments, gradient
 from .snapshots import Snapshot
@@ -209,8 +209,10 @@ def test_learned_positions_whole_table(adapters: Any, snapshot: Snapshot, draw: 
 def test_learned_positions_too_long(adapters: Any, draw: Draws) -> None:
     """Refuses a sequence longer than the table with an exception."""
     table, x = draw.normal(16, 8), draw.normal(3, 17, 8)
-    refusal(
-        lambda: adapters.run_learned_positions(16, 8, table, x),
+    assert_refuses(
+        lambda length: adapters.run_learned_positions(16, 8, table, x[:, :length]),
+        16,
+        17,
         "A sequence of 17 vectors, where the table has 16 positions,",
     )
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import refusal
+from .comparison import assert_refuses
 from .draws import Draws
 from .properties import assert_dropped, assert_leaves_arguments, gradient, without_dropout
 from .snapshots import Snapshot
@@ -111,7 +111,8 @@ def test_dropout_half_precision(adapters: Any, draw: Draws) -> None:
 def test_dropout_refuses(adapters: Any, draw: Draws) -> None:
     """Refuses a p that is no probability with an exception."""
     for p in (-0.1, 1.5):
-        refusal(partial(adapters.run_dropout, p, draw.normal(3, 5), True), f"p = {p}")
+        x = draw.normal(3, 5)
+        assert_refuses(lambda p, x=x: adapters.run_dropout(p, x, True), 0.5, p, f"p = {p}")
 
 
 def draw_feed_forward(draw: Draws, d_model: int = 12, d_ff: int = 20) -> dict[str, Tensor]:

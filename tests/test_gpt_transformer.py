@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .comparison import refusal
+from .comparison import assert_refuses
 from .draws import Draws
 from .properties import assert_differs, gradient, without_dropout
 from .snapshots import Snapshot
@@ -325,8 +325,10 @@ def test_gpt_too_long(adapters: Any, draw: Draws) -> None:
     """Refuses a sequence longer than the context with an exception."""
     weights, ids = draw_model(draw, 1), draw.integers(3, CONTEXT + 1, high=VOCABULARY)
     sizes = (VOCABULARY, CONTEXT, D_MODEL, 1, HEADS, D_FF)
-    refusal(
-        lambda: adapters.run_gpt(*sizes, 0.0, weights, ids, tie_weights=False),
+    assert_refuses(
+        lambda ids: adapters.run_gpt(*sizes, 0.0, weights, ids, tie_weights=False),
+        ids[:, 1:],
+        ids,
         f"A sequence of {CONTEXT + 1} tokens, where the context is {CONTEXT},",
     )
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import refusal
+from .comparison import assert_refuses
 from .draws import Draws
 from .properties import assert_differs, gradient
 from .snapshots import Snapshot
@@ -257,7 +257,9 @@ def test_transformer_lm_too_long(adapters: Any, draw: Draws) -> None:
     """Refuses a sequence longer than the context with an exception."""
     weights, ids = draw_model(draw, 1), draw.integers(3, CONTEXT + 1, high=VOCABULARY)
     sizes = (VOCABULARY, CONTEXT, D_MODEL, 1, HEADS, D_FF)
-    refusal(
-        lambda: adapters.run_transformer_lm(*sizes, 100.0, weights, ids),
+    assert_refuses(
+        lambda ids: adapters.run_transformer_lm(*sizes, 100.0, weights, ids),
+        ids[:, 1:],
+        ids,
         f"A sequence of {CONTEXT + 1} tokens, where the context is {CONTEXT},",
     )

@@ -1,13 +1,12 @@
 """Checks of the distribution that the next token is drawn from."""
 
-from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from .comparison import is_finite, refusal
+from .comparison import assert_refuses, is_finite
 from .draws import Draws
 from .properties import assert_leaves_arguments
 from .snapshots import Snapshot
@@ -222,7 +221,16 @@ def test_sampling_exact_sums(adapters: Any, snapshot: Snapshot) -> None:
 
 def test_sampling_refuses(adapters: Any, draw: Draws) -> None:
     """Refuses a temperature below 0, a top-k below 1 and a top-p above 1 with an exception."""
-    for options in ({"temperature": -1.0}, {"top_k": 0}, {"top_p": 1.5}):
-        logits = Ranked(draw).logits()
-        call = partial(adapters.run_next_token_probabilities, logits, **options)
-        refusal(call, f"{options}")
+    logits = Ranked(draw).logits()
+    cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"temperature": 1.0}, {"temperature": -1.0}),
+        ({"top_k": 1}, {"top_k": 0}),
+        ({"top_p": 0.5}, {"top_p": 1.5}),
+    ]
+    for allowed, refused in cases:
+        assert_refuses(
+            lambda options: adapters.run_next_token_probabilities(logits, **options),
+            allowed,
+            refused,
+            f"{refused}",
+        )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from .comparison import refusal
+from .comparison import assert_refuses
 from .draws import Draws
 from .snapshots import Snapshot
 from .texts import END_OF_TEXT, foreign, messy, story
@@ -231,7 +231,7 @@ def test_decode_unknown_id(adapters: Any) -> None:
     """An id that is not in the vocabulary is refused."""
     made = tokenizer(adapters, gpt2(merge_count=10))
     assert made.decode([1]) == '"', "An id of the vocabulary is decoded."
-    refusal(lambda: made.decode([1, 266]), "An id beyond the vocabulary")
+    assert_refuses(made.decode, [1, 265], [1, 266], "An id beyond the vocabulary")
 
 
 def test_tokenizer_leaves_arguments(adapters: Any) -> None:

@@ -1,5 +1,6 @@
 """The parts of the suite that every check relies on: comparing, keeping values, watching memory."""
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.comparison import Comparison
+from tests.comparison import CheckFailedError, Comparison, assert_refuses
 from tests.differences import Tolerance, difference
 from tests.memory import MEBIBYTE, Memory
 from tests.snapshots import Snapshot, SnapshotFolder
@@ -137,3 +138,46 @@ def test_what_is_far_too_large_is_not_looked_at_closely(expected: object) -> Non
     facts = comparison.facts(reveal=False)
     assert facts is not None
     assert "far too many" in facts
+
+
+def root(x: float) -> float:
+    """Refuse what has no root."""
+    if x < 0:
+        raise ValueError("x is negative")
+    return math.sqrt(x)
+
+
+def test_a_refusal_is_an_exception_raised_for_the_value() -> None:
+    """A function that takes both values fails."""
+    assert_refuses(root, 4.0, -1.0, "A negative number")
+    with pytest.raises(CheckFailedError, match="A negative number was accepted"):
+        assert_refuses(abs, 4.0, -1.0, "A negative number")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModuleNotFoundError("No module named 'einx'"),
+        NameError("name 'nope' is not defined"),
+        NotImplementedError(),
+        AttributeError("'NoneType' object has no attribute 'decode'"),
+        TypeError("root() takes 0 positional arguments but 1 was given"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_broken_program_refuses_nothing(error: Exception) -> None:
+    """What it raises is passed on, also where only the refused value leads to it."""
+
+    def broken(x: float) -> float:
+        if x < 0:
+            raise error
+        return x
+
+    with pytest.raises(type(error)):
+        assert_refuses(broken, 4.0, -1.0, "A negative number")
+
+
+def test_what_raises_always_refuses_nothing() -> None:
+    """The call with the allowed value must work."""
+    with pytest.raises(ValueError, match="x is negative"):
+        assert_refuses(root, -4.0, -1.0, "A negative number")
