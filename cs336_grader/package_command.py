@@ -62,8 +62,13 @@ def gradescope(
     click.echo(
         f"{len(files)} files, {size:.1f} MB in {out}. It holds the reference: keep it private."
     )
-    points = known.rubric.full_marks(tracks)
+    worth = archive.worth(known, tracks)
     click.echo(
-        f"On the platform: {points:g} autograder points, 2 GB of memory or more, "
+        f"On the platform: {worth:g} autograder points, 2 GB of memory or more, "
         f"{minutes} minutes or more."
     )
+    if worth != known.rubric.full_marks(tracks):
+        click.echo(
+            "A submission is graded in the tracks that it attempts, and its score is their "
+            "percentage. For the points of one track instead: --track TRACK."
+        )

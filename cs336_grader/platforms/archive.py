@@ -16,6 +16,7 @@ from cs336_grader.rubric import Assignment
 GRADER = Path(cs336_grader.__file__).parent
 # The distribution that holds the grader, with what submissions often import.
 GRADER_NEEDS = "cs336[grader,submissions]"
+PERCENT = 100.0
 SCRIPTS = ("setup.sh", "run_autograder")
 # No member is dated, so that the same files make the same archive.
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -37,7 +38,8 @@ def gradescope(
     """
     files = {name: path.read_bytes() for name, path in packed(assignment)}
     version = ".".join(map(str, sys.version_info[:2]))
-    words = ["--minutes", str(minutes), *(word for name in tracks for word in ("--track", name))]
+    words = ["--minutes", str(minutes), "--worth", f"{worth(assignment, tracks):g}"]
+    words += [word for name in tracks for word in ("--track", name)]
     for script in SCRIPTS:
         template = templates().get_template(f"{script}.jinja")
         files[script] = template.render(python=version, options=shlex.join(words)).encode()
@@ -45,6 +47,16 @@ def gradescope(
     pins = [pin for pin in pinned(needed) if not pin.startswith("cs336==")]
     files["requirements.txt"] = "".join(f"{pin}\n" for pin in pins).encode()
     return dict(sorted(files.items()))
+
+
+def worth(assignment: Assignment, tracks: tuple[str, ...]) -> float:
+    """The points for full marks on the platform, whichever tracks a submission attempts.
+
+    Those of the tracks that are named. Where students choose a track, the maximum differs from one
+    submission to the other and a platform has a single one: percent.
+    """
+    rubric = assignment.rubric
+    return rubric.full_marks(tracks) if tracks or len(rubric.tracks) < 2 else PERCENT
 
 
 def packed(assignment: Assignment) -> Iterator[tuple[str, Path]]:

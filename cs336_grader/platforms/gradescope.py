@@ -11,6 +11,7 @@ Formats: https://gradescope-autograders.readthedocs.io/en/latest/
 import secrets
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,14 +20,25 @@ from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from cs336_grader import pipeline
 from cs336_grader.records import Report
-from cs336_grader.reports import printing
-from cs336_grader.reports.formats import FORMATS, Destination
+from cs336_grader.reports import gradescope, printing
+from cs336_grader.reports.formats import Destination, Format
 from cs336_grader.request import Request
 
 # The platform starts and ends a container within its time.
 RESERVE_SECONDS = 30
 # Of the time; the rest is for starting, and for the reference.
 SUBMISSION_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Format):
+    """The platform's format, with the score for full marks that its assignment has."""
+
+    worth: float = 0.0
+
+    def render(self, report: Report) -> str:
+        """The report in this format."""
+        return gradescope.render(report, self.worth)
 
 
 class Terms(BaseModel):
@@ -75,8 +87,9 @@ def read_metadata(path: Path) -> Metadata | None:
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--minutes", type=click.FloatRange(min=0), required=True)
+@click.option("--worth", type=click.FloatRange(min=0, min_open=True), required=True)
 @click.option("--track", "tracks", multiple=True)
-def main(*, folder: Path, minutes: float, tracks: tuple[str, ...]) -> None:
+def main(*, folder: Path, minutes: float, worth: float, tracks: tuple[str, ...]) -> None:
     """Grade the submission in the platform's FOLDER within its time."""
     seconds = max(1, minutes * 60 - RESERVE_SECONDS)
     for stop in (signal.SIGALRM, signal.SIGTERM):
@@ -84,6 +97,7 @@ def main(*, folder: Path, minutes: float, tracks: tuple[str, ...]) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
     metadata = read_metadata(folder / "submission_metadata.json")
     results = folder / "results"
+    written = Results("gradescope", "results.json", "Gradescope", partial=True, worth=worth)
     request = Request(
         submission=folder / "submission",
         assignment=folder / "source",
@@ -91,7 +105,7 @@ def main(*, folder: Path, minutes: float, tracks: tuple[str, ...]) -> None:
         only=(),
         tracks=tracks,
         report_folder=results,
-        formats=(Destination(FORMATS["gradescope"], results / FORMATS["gradescope"].file_name),),
+        formats=(Destination(written, results / written.file_name),),
         most_seconds=seconds * SUBMISSION_SHARE,
         notes=() if metadata is None else tuple(metadata.lateness()),
     )
@@ -103,16 +117,16 @@ def main(*, folder: Path, minutes: float, tracks: tuple[str, ...]) -> None:
     repeat = ["cs336 grade path/to/submission", f"--seed {request.seed}"]
     repeat += [f"--track {track}" for track in tracks]
     printing.show(report, repeat=" ".join(repeat), saved=(), look_closer="")
-    warn_of_points(report, metadata)
+    warn_of_points(worth, metadata)
 
 
-def warn_of_points(report: Report, metadata: Metadata | None) -> None:
+def warn_of_points(worth: float, metadata: Metadata | None) -> None:
     """Tell the course staff, who alone see what is printed, where points would be lost."""
     total = None if metadata is None else metadata.assignment.total_points
-    if total is not None and total < report.max_score:
+    if total is not None and total < worth:
         click.echo(
-            f"This assignment is worth {total:g} points on the platform and {report.max_score:g} "
-            "here: set its points there to what they are here."
+            f"This assignment is worth {total:g} points on the platform, and full marks are "
+            f"{worth:g} here: give it {worth:g} autograder points there."
         )
 
 

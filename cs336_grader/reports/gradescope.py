@@ -19,16 +19,21 @@ from .wording import MAX_TEXT, advice_told, problem_told
 Entry = dict[str, Any]
 
 
-def render(report: Report) -> str:
+def render(report: Report, worth: float | None = None) -> str:
     """The report as JSON text; whatever students are not to see is in ``extra_data``.
 
     No test is hidden: where one is, Gradescope shows no total to students.
+
+    Args:
+        report: the report.
+        worth: the score for full marks; as many points as they are, if None.
     """
     complete = summary.is_complete(report)
+    score = report.score if worth is None else round(report.score / report.max_score * worth, 2)
     results: Entry = {
-        **({"score": report.score} if complete else {}),
+        **({"score": score} if complete else {}),
         "execution_time": round(report.duration_seconds),
-        "output": plain(overview(report), MAX_TEXT),
+        "output": plain(overview(report, score, worth), MAX_TEXT),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -44,7 +49,7 @@ def render(report: Report) -> str:
     return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def overview(report: Report) -> str:
+def overview(report: Report, score: float, worth: float | None) -> str:
     """What is said of the submission as a whole."""
     lines = []
     if not summary.is_complete(report):
@@ -55,6 +60,8 @@ def overview(report: Report) -> str:
         ]
     else:
         lines.append(f"Total {summary.total_line(report)}.")
+        if worth not in {None, report.max_score}:
+            lines.append(f"Gradescope's score is {score:g} of {worth:g}: the same share.")
         lines += [
             f"{track.title}: {summary.track_points(track, problems)}"
             for track, problems in summary.by_track(report)

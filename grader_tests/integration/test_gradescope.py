@@ -54,6 +54,8 @@ METADATA = {
 }
 PROBLEMS = tuple(ASSIGNMENT.rubric.problems.values())
 POINTS = sum(problem.points for problem in PROBLEMS if not problem.extra)
+# For full marks, where a submission chooses its tracks.
+WORTH = 100
 HANGING = (
     "import time\n\ndef run_linear(d_in, d_out, weights, in_features):\n    time.sleep(1000)\n"
 )
@@ -72,7 +74,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert f"{POINTS:g} autograder points" in ran.stdout
+    assert f"{WORTH} autograder points" in ran.stdout
     for name in ("source", "results", "submission"):
         (folder / name).mkdir(parents=True)
     subprocess.run(["unzip", "-q", packed, "-d", folder / "source"], check=True)
@@ -140,7 +142,7 @@ def test_the_reference_earns_full_marks_in_the_platforms_container(image: Path) 
     found = results(image)
     printed = (image / "results" / "stdout").read_text(encoding="utf-8")
     extra = sum(problem.points for problem in PROBLEMS if problem.extra)
-    assert found["score"] == POINTS + extra, printed
+    assert found["score"] == round((POINTS + extra) / POINTS * WORTH, 2), printed
     assert found["execution_time"] < SECONDS
     assert "15:23 hours after the assignment's due date" in found["output"]
     assert "worth 20 points on the platform" in printed

@@ -1,6 +1,7 @@
 """What is packed for a course platform, and what is read of what it says."""
 
 import json
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from cs336_grader.cli import main
 from cs336_grader.platforms import archive
 from cs336_grader.platforms.gradescope import Metadata, read_metadata
 from cs336_grader.project import pinned
+from cs336_grader.reports import gradescope
 from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT, TINY
+from grader_tests.unit.sample_reports import report
 
 DUE, LAST = "2026-07-31T23:00:00-07:00", "2026-08-02T23:00:00-07:00"
 
@@ -41,9 +44,37 @@ def test_an_assignments_mistakes_can_be_a_single_module() -> None:
 def test_the_time_limit_and_the_tracks_are_in_the_script() -> None:
     """The platform's limit, in minutes."""
     script = archive.gradescope(load_assignment(TINY), 25)["run_autograder"].decode()
-    assert script.endswith(" --minutes 25\n")
+    assert script.endswith(" --minutes 25 --worth 9\n")
     script = archive.gradescope(load_assignment(ROOT), 9, ("modern",))["run_autograder"].decode()
-    assert script.endswith(" --minutes 9 --track modern\n")
+    assert script.endswith(" --minutes 9 --worth 63 --track modern\n")
+
+
+@pytest.mark.parametrize(
+    ("tracks", "worth", "told"),
+    [((), 100, True), (("modern",), 63, False), (("classic",), 45, False)],
+)
+def test_the_points_to_enter_are_those_that_a_submission_can_reach(
+    tmp_path: Path, tracks: tuple[str, ...], worth: int, told: bool
+) -> None:
+    """Those of the tracks that are named; percent where students choose."""
+    words = ["package", "gradescope", str(tmp_path / "out.zip"), "--assignment", str(ROOT)]
+    words += [f"--track={track}" for track in tracks]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert f"{worth} autograder points" in result.output
+    assert ("its score is their " in result.output) == told
+
+
+def test_one_whole_track_is_full_marks_on_the_platform() -> None:
+    """Whatever it is worth by itself; problems keep their points."""
+    complete = replace(report(), score=31.5, max_score=63.0)
+    found = json.loads(gradescope.render(complete, 100.0))
+    assert found["score"] == 50.0
+    assert "Gradescope's score is 50 of 100" in found["output"]
+    raw = json.loads(gradescope.render(complete))
+    assert raw["score"] == 31.5
+    assert raw["tests"] == found["tests"]
+    assert "Gradescope's" not in raw["output"]
 
 
 def test_an_unknown_track_is_refused(tmp_path: Path) -> None:
