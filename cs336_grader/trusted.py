@@ -129,6 +129,7 @@ def outcomes(
         "folder": str(assignment.folder.resolve()),
         "seed": seed,
         "checks": {name: assignment.checks[name].file for name in checks},
+        "problems": {name: assignment.checks[name].problem for name in checks},
         "scope": scope(assignment),
     }
     yield from said(conditions.start or start, before, after)

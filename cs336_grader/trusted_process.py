@@ -120,7 +120,9 @@ def judge(
             running.stand_in_for_compiler()
             after = json.loads(sys.stdin.readline())
             load = {name: before[name] for name in TO_LOAD}
-            submission = running.RunningSubmission(warm, load, limits, shared=(folders.files,))
+            submission = running.RunningSubmission(
+                warm, load, limits, shared=(folders.files,), problems=after["problems"]
+            )
             with contextlib.closing(submission):
                 judge_submission(submission, after, tell, prepared)
             tell("usage", **warm.usage())

@@ -1,6 +1,5 @@
 """A submission whose adapters can be called: imported once, then one fresh process a check."""
 
-import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import psutil
 
+from cs336_grader.budget import Budget
 from cs336_grader.worker.isolation.limits import Limits
 
 from .conversation import Conversation
@@ -16,7 +16,7 @@ from .remote import RemoteAdapters
 from .sightings import Place
 from .turns import Turns
 from .warm import WarmWorker, Worker
-from .watch import Guarded, Watch
+from .watch import Deadline, Guarded, Watch
 
 # A process that has answered is ready at once for the next case; another one takes milliseconds.
 RENEWAL_SECONDS = 1.0
@@ -30,8 +30,10 @@ class RunningSubmission:
         load: what the worker is to import: its root folder, search paths and module.
         limits: what it may use.
         shared: the folders whose files checks pass by their paths as texts.
+        problems: the problem of each check.
 
     Attributes:
+        budget: the time that is left for each problem; importing is not counted.
         sightings: what the last check's run entered that the rules are about.
     """
 
@@ -41,6 +43,7 @@ class RunningSubmission:
         load: Mapping[str, object],
         limits: Limits,
         shared: Sequence[Path] = (),
+        problems: Mapping[str, str] | None = None,
     ) -> None:
         self.warm = warm
         self.load = load
@@ -52,7 +55,8 @@ class RunningSubmission:
         self.checking: Worker | None = None
         self.started = False
         self.import_error: SubmissionError | WorkerLostError | None = None
-        self.used_seconds = 0.0
+        self.budget = Budget(limits.submission_seconds, problems or {})
+        self.given_up: set[str] = set()
         self.sightings: set[Place] = set()
 
     def start(self) -> None:
@@ -64,7 +68,7 @@ class RunningSubmission:
             CouldNotRunError: no worker could be started.
         """
         try:
-            imported = self.fork_and_import()
+            imported = self.fork_and_import(Deadline(self.limits.import_seconds))
             threads = number_of_threads(imported)
         except (SubmissionError, WorkerLostError) as error:
             self.import_error = error
@@ -78,10 +82,10 @@ class RunningSubmission:
             self.warm.sweep()
         self.started = True
 
-    def fork_and_import(self) -> Worker:
+    def fork_and_import(self, deadline: Deadline) -> Worker:
         """A worker that has imported the submission."""
         worker = self.warm.fork()
-        with self.watch.guard(self.limits.import_seconds, worker) as guarded:
+        with self.watch.guard(deadline, worker) as guarded:
             try:
                 answer = worker.ask({"op": "load", **self.load})
             except WorkerLostError as error:
@@ -120,28 +124,44 @@ class RunningSubmission:
             CouldNotRunError: no worker could be started.
         """
         self.sightings = set()
-        if self.used_seconds > self.limits.submission_seconds:
-            most = f"{self.limits.submission_seconds:g}"
-            raise NoAdaptersError(f"the {most} seconds that a submission may take were used up")
-        begun = time.monotonic()
-        try:
-            yield from self.adapters(zlib.crc32(name.encode()))
-        finally:
-            self.used_seconds += time.monotonic() - begun
+        if not self.started and self.import_error is None:
+            self.start()
+        check = name.partition("[")[0]
+        if check in self.given_up:
+            raise NoAdaptersError("an earlier case of this check exceeded a limit")
+        if self.budget.left(check) <= 0:
+            raise NoAdaptersError(f"earlier checks of this problem used up {self.part()}")
+        with self.budget.spent_on(check):
+            yield from self.adapters(check, zlib.crc32(name.encode()))
 
-    def adapters(self, entropy: int) -> Iterator[RemoteAdapters]:
+    def part(self) -> str:
+        """The time of a problem, in words."""
+        return f"its part of the {self.limits.submission_seconds:g} seconds for all problems"
+
+    def deadline(self, check: str, seconds: float) -> Deadline:
+        """How long something that belongs to a check may take: no longer than its problem."""
+        left = self.budget.left(check)
+        if seconds <= left:
+            return Deadline(seconds)
+        return Deadline(
+            max(left, 0.0), f"there was no answer before the problem used up {self.part()}"
+        )
+
+    def adapters(self, check: str, entropy: int) -> Iterator[RemoteAdapters]:
         """The adapters, once; what a case leaves running ends with it."""
         try:
-            worker = self.checking = self.worker_for_case(entropy)
+            worker = self.checking = self.worker_for_case(check, entropy)
         except WorkerLostError as error:
             raise NoAdaptersError(str(error)) from None
-        seconds = self.limits.check_seconds
-        with self.watch.guard(seconds, worker, keep=self.imported) as guarded:
+        deadline = self.deadline(check, self.limits.check_seconds)
+        with self.watch.guard(deadline, worker, keep=self.imported) as guarded:
             conversation = Conversation(worker.channel, lambda: why_lost(guarded), self.shared)
             try:
                 yield RemoteAdapters(conversation, worker)
             finally:
                 self.sightings = conversation.sightings
+                if guarded.breach:
+                    self.given_up.add(check)
         if guarded.breach or not self.stands_still(worker):
             self.end_check()
 
@@ -158,39 +178,39 @@ class RunningSubmission:
             self.warm.sweep(keep=self.imported)
             self.warm.clean()
 
-    def worker_for_case(self, entropy: int) -> Worker:
+    def worker_for_case(self, check: str, entropy: int) -> Worker:
         """The worker of the check that is on, if it can go on; else one for a new check."""
         if self.checking is not None:
             if self.renewed(self.checking, entropy):
                 return self.checking
             self.end_check()
-        return self.worker_for_check(entropy)
+        return self.worker_for_check(check, entropy)
 
     def renewed(self, worker: Worker, entropy: int) -> bool:
         """Whether a worker has forgotten what it was told in the last case, and waits for more."""
         worker.go_on()
         try:
-            with self.watch.guard(RENEWAL_SECONDS, worker, keep=self.imported):
+            with self.watch.guard(Deadline(RENEWAL_SECONDS), worker, keep=self.imported):
                 return bool(worker.ask({"op": "renew", "entropy": entropy})["op"] == "renewed")
         except WorkerLostError:
             return False
 
-    def worker_for_check(self, entropy: int) -> Worker:
+    def worker_for_check(self, check: str, entropy: int) -> Worker:
         """A worker for one check."""
-        if not self.started and self.import_error is None:
-            self.start()
         if self.import_error is not None:
             # Raised for every check, it would grow by a piece of traceback each time.
             raise self.import_error.with_traceback(None)
         if self.imported is not None:
             self.turns.take_with(self.imported.pid)
             try:
-                with self.watch.guard(self.limits.check_seconds, self.imported):
+                with self.watch.guard(
+                    self.deadline(check, self.limits.check_seconds), self.imported
+                ):
                     return forked(self.imported, entropy)
             except WorkerLostError:
                 # It has ended or no longer forks: from now on, every check imports anew.
                 self.close()
-        return self.fork_and_import()
+        return self.fork_and_import(self.deadline(check, self.limits.import_seconds))
 
     def close(self) -> None:
         """End the worker that has imported the submission, and all others."""

@@ -4,13 +4,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 import psutil
 
 from cs336_grader.worker.isolation.limits import Limits
 
 from .faults import CouldNotRunError
-from .processes import memory_of_threads, proportional
+from .processes import memory_of_threads, pids_below, proportional
 from .turns import Turns
 from .warm import WarmWorker, Worker
 
@@ -23,24 +24,41 @@ LOOK_SECONDS = 0.1
 LOOK_SHARE = 5
 
 
+class Deadline(NamedTuple):
+    """How long something may take.
+
+    Attributes:
+        seconds: from the moment it is asked for.
+        reason: what is told where it takes longer, unless that is these seconds.
+    """
+
+    seconds: float
+    reason: str = ""
+
+    def __str__(self) -> str:
+        """What is told where it takes longer."""
+        return self.reason or f"there was no answer within {self.seconds:g} seconds"
+
+
 class Guarded:
     """What is asked of a worker, and what became of it.
 
     Args:
         worker: the one that is asked.
         keep: one that is not ended, and whose use does not count.
-        seconds: how long it may take.
+        deadline: how long it may take.
 
     Attributes:
         breach: why it and all others were ended, in words; empty while they were not.
     """
 
-    def __init__(self, worker: Worker, keep: Worker | None, seconds: float) -> None:
+    def __init__(self, worker: Worker, keep: Worker | None, deadline: Deadline) -> None:
         self.worker = worker
         self.keep = keep
-        self.seconds = seconds
+        self.deadline = deadline
         self.begun = time.monotonic()
-        self.next_look = self.begun + min(FIRST_LOOK_SECONDS, seconds)
+        self.end = self.begun + deadline.seconds
+        self.next_look = min(self.begun + FIRST_LOOK_SECONDS, self.end)
         self.breach = ""
 
 
@@ -65,19 +83,19 @@ class Watch:
 
     @contextmanager
     def guard(
-        self, seconds: float, worker: Worker, keep: Worker | None = None
+        self, deadline: Deadline, worker: Worker, keep: Worker | None = None
     ) -> Iterator[Guarded]:
         """End a worker and all others if the block takes longer, or they take more than allowed.
 
         Args:
-            seconds: how long it may take.
+            deadline: how long it may take.
             worker: the one that is asked.
             keep: one that is not ended, and whose use does not count.
 
         Yields:
             What tells whether they were ended, and why.
         """
-        guarded = Guarded(worker, keep, seconds)
+        guarded = Guarded(worker, keep, deadline)
         with self.looking:
             self.guarded = guarded
         if self.thread is None or not self.thread.is_alive():
@@ -111,8 +129,8 @@ class Watch:
         begun = time.thread_time()
         pids = self.warm.descendants(guarded.keep)
         self.turns.end(*pids)
-        if time.monotonic() - guarded.begun >= guarded.seconds:
-            guarded.breach = f"there was no answer within {guarded.seconds:g} seconds"
+        if time.monotonic() >= guarded.end:
+            guarded.breach = f"{guarded.deadline}{processes_started(guarded.worker)}"
         else:
             guarded.breach = self.breach(pids)
         if guarded.breach:
@@ -122,8 +140,7 @@ class Watch:
             guarded.worker.hang_up()
             self.guarded = None
         pause = LOOK_SHARE * (time.thread_time() - begun)
-        end = guarded.begun + guarded.seconds
-        guarded.next_look = min(time.monotonic() + pause, end)
+        guarded.next_look = min(time.monotonic() + pause, guarded.end)
 
     def breach(self, pids: list[int]) -> str:
         """What processes use beyond their limits, in words; empty if nothing."""
@@ -145,6 +162,20 @@ class Watch:
         if resident > allowed and held(processes) > allowed:
             return f"it used more than {limits.memory_megabytes} MB of memory"
         return ""
+
+
+def processes_started(worker: Worker) -> str:
+    """How many processes a worker waited with, if any, and what to do about it."""
+    count = 0
+    with suppress(psutil.Error):
+        count = sum(1 for _ in pids_below(worker.process))
+    if not count:
+        return ""
+    return (
+        f", and it had started {count} process{'es' if count > 1 else ''}. A started process may"
+        " import your modules anew: start processes inside functions only, never while a module is"
+        " imported. One that fails sends no result: wait for each with a timeout"
+    )
 
 
 def held(processes: list[psutil.Process]) -> int:

@@ -1,15 +1,18 @@
 """Starts a submission that consists of adapters alone."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from cs336_grader.running import Limits, RunningSubmission, Setting, start_warm_worker
 
 
 @contextmanager
-def started(adapters: str, folder: Path, limits: Limits) -> Iterator[RunningSubmission]:
+def started(
+    adapters: str, folder: Path, limits: Limits, problems: Mapping[str, str] | None = None
+) -> Iterator[RunningSubmission]:
     """A submission with these adapters, in the folder's ``root``, writing to its ``scratch``.
 
     Not forked from this process, whose memory, large after many tests, would count as theirs.
@@ -18,8 +21,14 @@ def started(adapters: str, folder: Path, limits: Limits) -> Iterator[RunningSubm
     root.mkdir()
     scratch.mkdir()
     (root / "adapters.py").write_text(adapters, encoding="utf-8")
-    load = {"root": str(root), "search_paths": ["."], "module": "adapters", "package": "basics"}
+    load: dict[str, Any] = {
+        "root": str(root),
+        "search_paths": ["."],
+        "module": "adapters",
+        "package": "basics",
+    }
     with closing(start_warm_worker(Setting(root, scratch, limits), sys.executable)) as warm:
-        submission = RunningSubmission(warm, {**load, "rules": {}}, limits)
+        load["rules"] = {}
+        submission = RunningSubmission(warm, load, limits, problems=problems)
         with closing(submission):
             yield submission
