@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from .channel import Channel, Message
-from .compiler import leave_compiler_out
+from .compiler import compile_nothing, leave_compiler_out
 from .exceptions import Origin, describe
 from .forks import fork_alone, fork_and_wait
 from .hugepages import collect_memory, forget_code, move_code
@@ -92,6 +92,7 @@ def become_worker(connection: socket.socket) -> NoReturn:
         restore_defaults()
         forget_main()
         forget_grader()
+        compile_nothing()
         tell_all_processors()
         close_other_files(connection.fileno())
         serve(Channel(connection))

@@ -83,6 +83,27 @@ def test_a_half_right_submission_repeats_exactly(tmp_path: Path) -> None:
     assert "uv run pytest tests/test_averages.py::test_moving_average" in result.stdout
 
 
+def test_a_problem_that_hangs_costs_no_other(tmp_path: Path) -> None:
+    """Where it alone could take all the time there is."""
+    assignment = shutil.copytree(TINY, tmp_path / "assignment")
+    rubric = assignment / "tests" / "rubric.toml"
+    limits = "check_seconds = 4\nsubmission_seconds = 12"
+    text = rubric.read_text(encoding="utf-8")
+    rubric.write_text(text.replace("check_seconds = 20", limits), encoding="utf-8")
+    submission = shutil.copytree(TINY, tmp_path / "reference")
+    with (submission / "tests" / "adapters.py").open("a", encoding="utf-8") as adapters:
+        adapters.write("\nimport time\nrun_moving_average = lambda *_: time.sleep(600)\n")
+    assert grade(submission, "--assignment", str(assignment)).returncode == 0
+    found = report(tmp_path)
+    assert {problem["id"]: problem["score"] for problem in found["problems"]} == {
+        "moving_average": 0.0,
+        "count_words": 3.0,
+        "running_totals": 2.0,
+    }
+    assert "within 4 seconds" in found["checks"][0]["message"]
+    assert "12 seconds for all problems" in found["checks"][3]["message"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing limits it")
 def test_a_check_that_takes_all_memory_is_one_check(tmp_path: Path) -> None:
     """What it does with what came back is told in words, and the process that judges goes on."""
