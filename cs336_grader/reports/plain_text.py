@@ -8,10 +8,12 @@ import unicodedata
 TERMINAL_SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]{0,16}[ -/]{0,4}[@-~]")
 LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 TAB = "    "
+# Where an object lies in memory, as in its repr. It differs from run to run.
+ADDRESS = re.compile(r"\b0x[0-9A-Fa-f]{7,16}\b")
 
 
 def plain(text: str, limit: int) -> str:
-    r"""Text without control characters, cut at a limit; line ends stay.
+    r"""Text without control characters and addresses in memory, cut at a limit; line ends stay.
 
     Characters that reverse or hide what stands around them go as well, and what no encoding can
     write becomes a replacement character.
@@ -20,11 +22,14 @@ def plain(text: str, limit: int) -> str:
     'ared]0;title\nb    c'
     >>> plain("abcdef", 4)
     'abc…'
+    >>> plain("<Linear object at 0x7f3c5a1b9d90> for 0xff", 100)
+    '<Linear object at 0x…> for 0xff'
     """
     # What is cut off is never looked at: it may be very long.
-    if len(text) <= limit and text.replace("\n", "").isprintable():
-        return text
-    text = LINE_ENDS.sub("\n", TERMINAL_SEQUENCE.sub("", text[: 4 * limit])).replace("\t", TAB)
+    begun = ADDRESS.sub("0x…", text[: 4 * limit])
+    if len(text) <= limit and begun.replace("\n", "").isprintable():
+        return begun
+    text = LINE_ENDS.sub("\n", TERMINAL_SEQUENCE.sub("", begun)).replace("\t", TAB)
     kept = "".join(shown(character) for character in text)
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
 

@@ -1,5 +1,6 @@
 """`cs336 grade` as a user runs it, on an assignment that knows nothing of Transformers."""
 
+import json
 import os
 import shutil
 import signal
@@ -102,6 +103,28 @@ def test_a_problem_that_hangs_costs_no_other(tmp_path: Path) -> None:
     }
     assert "within 4 seconds" in found["checks"][0]["message"]
     assert "12 seconds for all problems" in found["checks"][3]["message"]
+
+
+def test_addresses_in_memory_are_in_no_report(tmp_path: Path) -> None:
+    """They differ from run to run: in what an exception says, and in what was returned."""
+    text = """
+def run_moving_average(values, width):
+    return [object()]
+
+def run_count_words(text):
+    raise ValueError(f"{object()} of {run_count_words}")
+
+def run_running_totals(numbers):
+    return lambda: 1
+"""
+    for name in ("one", "two"):
+        folder = write(tmp_path / name / "same", {"tests/adapters.py": text})
+        result = grade(folder, "--seed", "3")
+        assert result.returncode == 0, result.stdout + result.stderr
+    one, two = (without_times(report(tmp_path / name)) for name in ("one", "two"))
+    assert json.dumps(one) == json.dumps(two)
+    said = "".join(check["message"] for check in one["checks"])
+    assert "<object object at 0x…> of <function run_count_words at 0x…>" in said
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing limits it")
