@@ -279,7 +279,7 @@ def show(seen: "Overview", found: "Found", out: Path) -> None:
 
     names = (str(out / GRADEBOOK), str(out / PAGE))
     printing.show_text(
-        lambda width, ascii_only: terminal.render(seen, found.left_out, width, ascii_only, names)
+        lambda width, ascii_only: terminal.render(seen, found, width, ascii_only, names)
     )
 
 

@@ -73,7 +73,6 @@ def tried(submission: Submission, settings: Settings, out: Path, start: Start | 
     status = Status.GRADED if summary.is_complete(report) else Status.NOT_JUDGED
     record = Record(
         name=submission.name,
-        file=plain_line(submission.path.name, MAX_REASON),
         digest=handed_in,
         settings=settings,
         status=Status.SET_ASIDE if watch.lost else status,
@@ -98,7 +97,6 @@ def set_aside(
     request = request_for(submission, settings, out)
     record = Record(
         name=submission.name,
-        file=plain_line(submission.path.name, MAX_REASON),
         digest=digest(submission.path),
         settings=settings,
         status=Status.SET_ASIDE,

@@ -1,6 +1,5 @@
 """A class as one HTML page that stands alone; its links lead to the reports beside it."""
 
-from collections.abc import Sequence
 from urllib.parse import quote
 
 from cs336_grader.intake.sources import ENDINGS
@@ -8,7 +7,8 @@ from cs336_grader.reports import html_page, html_report, summary
 from cs336_grader.reports.formats import FORMATS
 
 from . import overview
-from .records import GRADEBOOK, Record, Status
+from .records import GRADEBOOK, Status
+from .submissions import Found, Submission
 
 STYLE = html_report.STYLE + html_page.stylesheet(__package__, "class.css")
 # Of each list, this many rows are shown from the start.
@@ -18,13 +18,13 @@ FIRST = 5
 BIN_WIDTH, HEIGHT, GROUND, MARGIN = 60, 150, 124, 30
 
 
-def render(title: str, seen: overview.Overview, left_out: Sequence[str]) -> str:
+def render(title: str, seen: overview.Overview, found: Found) -> str:
     """The page.
 
     Args:
         title: of the assignment.
         seen: the class.
-        left_out: what was taken for no submission.
+        found: the submissions, and what was taken for none.
     """
     return html_page.page(
         __package__,
@@ -32,7 +32,8 @@ def render(title: str, seen: overview.Overview, left_out: Sequence[str]) -> str:
         STYLE,
         title=title,
         seen=seen,
-        left_out=left_out,
+        left_out=found.left_out,
+        known={one.name: one for one in found.submissions},
         gradebook=GRADEBOOK,
         summary=summary,
         statuses=Status,
@@ -55,9 +56,11 @@ def link(name: str) -> str:
     return f"{quote(name)}/{FORMATS['html'].file_name}"
 
 
-def handed_in_as(record: Record) -> str:
-    """What was handed in, where its name is more than the submission's."""
-    return "" if record.file in {record.name + ending for ending in ("", *ENDINGS)} else record.file
+def handed_in_as(submission: Submission) -> str:
+    """The student's id, and what was handed in, where its name is more than the submission's."""
+    name, file = submission.name, submission.file
+    plain = file in {name + ending for ending in ("", *ENDINGS)}
+    return ", ".join(filter(None, (submission.told.sid, "" if plain else file)))
 
 
 def bar(count: int, most: int) -> int:

@@ -30,7 +30,6 @@ class Record:
 
     Attributes:
         name: its own among all of the class.
-        file: what was handed in.
         digest: of what was handed in.
         settings: of what it was graded with.
         status: what became of it.
@@ -42,7 +41,6 @@ class Record:
     """
 
     name: str
-    file: str
     digest: str
     settings: Settings
     status: Status

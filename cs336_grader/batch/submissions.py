@@ -1,33 +1,42 @@
 """Finds the submissions of a class in a folder, whatever put them there, and gives each a name.
 
-What is understood: folders, archives, and what Gradescope, Canvas and Moodle export. Nothing of a
-submission is opened here.
+What is understood: folders, archives, and what Gradescope, Canvas, Moodle and nbgrader export. Of
+several archives of one student, one counts: what it lists is looked at then, and nothing else.
 """
 
 import hashlib
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
+from cs336_grader.intake import may_hold_adapters
 from cs336_grader.intake.folders import FILE
+from cs336_grader.intake.safe_paths import safe_name
 from cs336_grader.intake.sources import ARCHIVES, submission_name
 
+from .exports import (
+    GRADESCOPE,
+    UNKNOWN,
+    HandedIn,
+    listed_by_gradescope,
+    told_by_name,
+    told_of,
+    visible,
+)
 from .records import GRADEBOOK, PAGE
 from .settings import SETTINGS
 
-GRADESCOPE = "submission_metadata.yml"
-# lovelaceada_LATE_4211_90817_lm.zip: the student, their id, the id of what was handed in.
-CANVAS = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<student>\d+)_(?P<handed_in>\d+)_(?P<file>.+)")
-# Ada Lovelace_90817_assignsubmission_file
-MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<handed_in>\d+)_assignsubmission_file_?")
-NOT_IN_A_NAME = re.compile(r"[^\w.,@+-]+")
 MAX_NAME = 80
+MAX_NAME_BYTES = 200
 MAX_BYTES = 16 * 2**20
 BLOCK_BYTES = 2**20
+# Letters, the marks on them, and digits; beside these:
+IN_A_NAME = set("_.,@+-")
+# Control characters and what joins letters.
+UNSEEN = {"Cc", "Cf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +46,14 @@ class Submission:
     Attributes:
         name: a file name that no other has, also where letters' case does not count.
         path: where it lies.
-        sid: the student ids of those who handed it in, as far as a platform tells.
-        email: the same of their addresses.
+        file: the same from the folder of the class on.
+        told: what a platform tells of who handed it in.
     """
 
     name: str
     path: Path
-    sid: str = ""
-    email: str = ""
+    file: str = ""
+    told: HandedIn = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +79,31 @@ def find(folder: Path, but: Path) -> Found:
     Raises:
         OSError: it cannot be read.
     """
-    entries = sorted(
-        path
-        for path in folder.iterdir()
-        if not path.name.startswith((".", "__MACOSX")) and path.resolve() != but.resolve()
-    )
-    submitters = gradescope_submitters(folder / GRADESCOPE)
-    candidates = [path for path in entries if path.is_dir() or is_archive(path)]
-    left_out = [
-        f"{path.name}: no folder and no archive"
-        for path in entries
-        if path not in candidates and path.name != GRADESCOPE
-    ]
-    chosen, older = newest(candidates)
-    left_out += [f"{path.name}: {by.name} was handed in later" for path, by in older]
-    people = {path: submitters.get(path.name, []) for path in chosen}
-    titles = [(told(people[path], ":name", "+") or title(path), path) for path in chosen]
+    listed = listed_by_gradescope(folder)
+    told: dict[Path, HandedIn] = {}
+    left_out: list[str] = []
+    typed: dict[Path, HandedIn] = {}
+    for path in visible(folder):
+        if path.name == GRADESCOPE or path.resolve() == but.resolve():
+            continue
+        known = told_of(path, listed)
+        if known.typed:
+            typed[path] = known
+        elif path.is_dir() or is_archive(path):
+            told[path] = known
+        else:
+            left_out.append(f"{path.name}: no folder and no archive")
+    with_files = {(known.student, known.sid) for known in told.values()}
+    for path, known in typed.items():
+        alone = (known.student, known.sid) not in with_files
+        left_out.append(f"{path.name}: typed text{', and no file is there' if alone else ''}")
+    chosen, others = one_a_student(told)
+    left_out += others
     submissions = []
-    for name, path in unique(sorted(titles)):
-        sid, email = (told(people[path], key, "; ") for key in (":sid", ":email"))
-        submissions.append(Submission(name, within(path), sid, email))
+    for name, path in unique(chosen):
+        inner = within(path)
+        file = inner.relative_to(folder).as_posix()
+        submissions.append(Submission(name, inner, file, chosen[path]))
     return Found(tuple(submissions), tuple(left_out))
 
 
@@ -98,69 +112,67 @@ def is_archive(path: Path) -> bool:
     return path.is_file() and path.suffix.lower() in ARCHIVES
 
 
-def gradescope_submitters(metadata: Path) -> dict[str, list[dict[str, object]]]:
-    """What is told of those who handed in each folder of an export from Gradescope."""
-    try:
-        entries = yaml.safe_load(metadata.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
-        return {}
-    found: dict[str, list[dict[str, object]]] = {}
-    for folder, entry in entries.items() if isinstance(entries, dict) else ():
-        submitters = entry.get(":submitters") if isinstance(entry, dict) else None
-        people = submitters if isinstance(submitters, list) else ()
-        found[str(folder)] = [one for one in people if isinstance(one, dict)]
-    return found
-
-
-def told(people: Iterable[Mapping[str, object]], key: str, between: str) -> str:
-    """What is told of some people in one field; empty where nothing is."""
-    return between.join(str(one[key]) for one in people if one.get(key))
-
-
-def title(path: Path) -> str:
-    """What a submission is called by its file name."""
-    if found := CANVAS.fullmatch(path.name) or MOODLE.fullmatch(path.name):
-        return found["name"]
-    return submission_name(path)
-
-
-def newest(paths: Iterable[Path]) -> tuple[list[Path], list[tuple[Path, Path]]]:
-    """Of what one student handed in to Canvas, the latest; and each other with the latest."""
-    kept: list[Path] = []
-    by_student: dict[str, list[tuple[int, Path]]] = {}
-    for path in paths:
-        if found := CANVAS.fullmatch(path.name):
-            handed_in = int(found["handed_in"]), path
-            by_student.setdefault(found["student"], []).append(handed_in)
-        else:
-            kept.append(path)
-    older: list[tuple[Path, Path]] = []
-    for attempts in by_student.values():
-        *earlier, (_, last) = sorted(attempts)
-        kept.append(last)
-        older += [(path, last) for _, path in earlier]
-    return kept, older
+def one_a_student(told: Mapping[Path, HandedIn]) -> tuple[dict[Path, HandedIn], list[str]]:
+    """Of the archives of one student, the latest that may hold the adapters; and why no other."""
+    chosen: dict[Path, HandedIn] = {}
+    left_out: list[str] = []
+    by_student: dict[object, list[Path]] = {}
+    for path, known in told.items():
+        by_id = known.sid and told_by_name(path.name) is not None
+        by_student.setdefault((known.student, known.sid) if by_id else path, []).append(path)
+    for paths in by_student.values():
+        *others, last = sorted(paths, key=lambda path: (told[path].number, path))
+        best = last
+        if others:
+            best = next((path for path in (last, *others[::-1]) if may_hold_adapters(path)), last)
+        chosen[best] = told[best]
+        for other in paths:
+            if other != best:
+                why = "was handed in later" if told[other].number < told[best].number else "counts"
+                left_out.append(f"{other.name}: {best.name} {why}")
+    return chosen, left_out
 
 
 def within(path: Path) -> Path:
-    """The submission itself, where a platform put a single archive in a folder of its own."""
-    if path.is_dir():
-        held = [one for one in path.iterdir() if not one.name.startswith((".", "__MACOSX"))]
-        if len(held) == 1 and is_archive(held[0]):
-            return held[0]
+    """The submission itself, where a folder holds one archive and no other work."""
+    held = visible(path) if path.is_dir() else []
+    archives = [one for one in held if is_archive(one)]
+    if len(archives) == 1 and not any(one.is_dir() or one.suffix == ".py" for one in held):
+        return archives[0]
     return path
 
 
-def unique(titles: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
-    """Each path with a file name made of its title."""
+def unique(told: Mapping[Path, HandedIn]) -> Iterator[tuple[str, Path]]:
+    """A file name for each path, in order: the student's name, and the id of namesakes."""
+    titles = {
+        path: plain_name(known.student or submission_name(path)) for path, known in told.items()
+    }
+    bearers = Counter(title.casefold() for title in titles.values())
+    for path, title in titles.items():
+        if bearers[title.casefold()] > 1 and told[path].sid:
+            titles[path] = plain_name(f"{title}_{told[path].sid}")
     taken = {GRADEBOOK, PAGE, SETTINGS}
-    for text, path in titles:
-        plain = NOT_IN_A_NAME.sub("_", text).strip("._")[:MAX_NAME] or "submission"
-        name, number = plain, 2
+    for path, title in sorted(titles.items(), key=lambda entry: (entry[1], entry[0])):
+        name, number = title, 2
         while name.casefold() in taken:
-            name, number = f"{plain}-{number}", number + 1
+            name, number = f"{title}-{number}", number + 1
         taken.add(name.casefold())
         yield name, path
+
+
+def plain_name(text: str) -> str:
+    """A text as a file name of moderate length, with its letters as one reads them.
+
+    >>> plain_name("Jose\u0301 Nu\u0301n\u0303ez"), plain_name("a b; rm/x"), plain_name("...")
+    ('José_Núñez', 'a_b_rm_x', 'submission')
+    """
+    kept = "".join(
+        one if one in IN_A_NAME or unicodedata.category(one)[0] in "LMN" else " "
+        for one in unicodedata.normalize("NFC", text)
+        if unicodedata.category(one) not in UNSEEN
+    )
+    short = "_".join(kept.split())[:MAX_NAME].encode()[:MAX_NAME_BYTES].decode(errors="ignore")
+    return safe_name(short.strip("._")) or "submission"
 
 
 def digest(path: Path) -> str:

@@ -8,19 +8,20 @@ from cs336_grader.reports.terminal import Surroundings, Writer
 
 from .overview import Overview
 from .records import Graded
+from .submissions import Found
 
 # Of each list, this many entries are shown; all are on the page.
 MOST = 12
 
 
 def render(
-    seen: Overview, left_out: Sequence[str], width: int, ascii_only: bool, saved: tuple[str, ...]
+    seen: Overview, found: Found, width: int, ascii_only: bool, saved: tuple[str, ...]
 ) -> Text:
     """The class as text with styles.
 
     Args:
         seen: the class.
-        left_out: what was taken for no submission.
+        found: the submissions, and what was taken for none.
         width: how many columns there are.
         ascii_only: whether marks must be ASCII.
         saved: the files that hold more.
@@ -52,7 +53,8 @@ def render(
     )
     write_list(writer, "Not judged", reasons(seen.unjudged), "not judged")
     write_list(writer, "Nothing ran: please look", reasons(seen.empty), "failed")
-    write_list(writer, "Taken for no submission", left_out)
+    write_list(writer, "Handed in late", late(found))
+    write_list(writer, "Taken for no submission", found.left_out)
     writer.line()
     for path in saved:
         writer.line(f"Saved as {path}", "dim")
@@ -62,6 +64,11 @@ def render(
 def reasons(found: Sequence[Graded]) -> list[str]:
     """Each submission's name with what is said of it."""
     return [f"{one.record.name}: {one.record.reason}" for one in found]
+
+
+def late(found: Found) -> list[str]:
+    """Each submission that a platform marks as late, with the student's id."""
+    return [f"{one.name} ({one.told.sid})" for one in found.submissions if one.told.late]
 
 
 def write_list(writer: Writer, title: str, entries: Sequence[str], standing: str = "") -> None:

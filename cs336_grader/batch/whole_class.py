@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from .settings import Settings, save_settings
 from .submissions import Found, Submission, digest
 from .watching import Watch
 
+# What a platform may tell of a student.
+PLATFORM_COLUMNS = ("student", "sid", "email", "late", "time")
 Finished = Callable[[Graded], None]
 # Grades what is left of a class: the submissions, their settings, the folder, who is told.
 Runner = Callable[[Sequence[Submission], Settings, Path, Finished], None]
@@ -104,43 +106,33 @@ def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
 def write_class(done: Sequence[Graded], found: Found, settings: Settings, out: Path) -> Overview:
     """Write the gradebook and the page of a class."""
     seen = overview(done)
-    people = contacts(found)
-    rows = [row(one, people.get(one.record.name, {})) for one in seen.done]
-    write(out / GRADEBOOK, gradebook.table(rows))
+    known = {one.name: one for one in found.submissions}
+    rows = [row(one, known[one.record.name]) for one in seen.done]
+    write(out / GRADEBOOK, gradebook.table(without_empty(rows)))
     title = read_rubric(Path(settings.assignment) / RUBRIC).title
-    write(out / PAGE, page.render(title, seen, found.left_out))
+    write(out / PAGE, page.render(title, seen, found))
     return seen
 
 
-def contacts(found: Found) -> dict[str, dict[str, object]]:
-    """By which a platform knows who handed in each submission; none if it tells so of nobody.
-
-    They are in the gradebook alone: neither report nor record has them.
-    """
-    if not any(one.sid or one.email for one in found.submissions):
-        return {}
-    return {
-        one.name: {"sid": gradebook.cell(one.sid), "email": gradebook.cell(one.email)}
-        for one in found.submissions
+def row(one: Graded, submission: Submission) -> dict[str, object]:
+    """A submission's row in the gradebook. No report or record has what a platform tells."""
+    told = submission.told
+    known: dict[str, object] = {
+        "submission": submission.name,
+        "file": submission.file,
+        "student": told.student,
+        "sid": told.sid,
+        "email": told.email,
+        "late": "late" if told.late else "",
+        "time": told.time,
     }
-
-
-def row(one: Graded, people: Mapping[str, object]) -> dict[str, object]:
-    """A submission's row in the gradebook.
-
-    Args:
-        one: the submission.
-        people: the cells that tell who handed it in.
-    """
-    record = one.record
-    first: dict[str, object] = {
-        "submission": gradebook.cell(record.name),
-        "file": gradebook.cell(record.file),
-    }
-    said: dict[str, object] = {
-        "status": record.status.value,
-        "reason": gradebook.cell(record.reason),
-    }
+    said: dict[str, object] = {"status": one.record.status.value, "reason": one.record.reason}
     rest = gradebook.row(one.report)
     del rest["submission"]
-    return {**first, **people, **rest, **said}
+    return {**known, **rest, **said}
+
+
+def without_empty(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """The rows without the columns of platforms that are empty in all of them."""
+    empty = {column for column in PLATFORM_COLUMNS if not any(cells[column] for cells in rows)}
+    return [{name: cells[name] for name in cells if name not in empty} for cells in rows]

@@ -19,6 +19,7 @@ from .copying import copy, within_limit
 from .gaps import Gaps, names_of
 from .installed import is_needed
 from .interpreters import Interpreter, interpreter
+from .listing import ADAPTERS
 from .manifests import Manifests
 from .modules import INIT
 from .notes import Notes, named
@@ -87,6 +88,15 @@ def own_adapters(folder: Path, adapter_names: frozenset[str], package: str) -> P
     except (NothingToGradeError, CouldNotJudgeError, WrongRequestError):
         return None
     return found.path if found.is_of_whole(own) else None
+
+
+def may_hold_adapters(path: Path) -> bool:
+    """Whether a folder or archive lists a file of the adapters' name, or cannot be looked into."""
+    try:
+        with closing(open_source(path, None, Notes())) as source:
+            return any(file.name == ADAPTERS for file in source.sizes)
+    except (CouldNotJudgeError, WrongRequestError):
+        return True
 
 
 def own_folders(package: str) -> set[str]:

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from cs336_grader.records import Report, Verdict
@@ -10,8 +12,11 @@ from . import summary
 from .plain_text import plain_line
 
 MAX_CELL = 200
-# What makes a spreadsheet take a text for a formula, the wide forms of East Asian input included.
-FORMULA_STARTS = tuple("=+-@\t\r＝＋－＠")  # noqa: RUF001 (the wide forms are meant)
+# Tells Excel that the letters are UTF-8.
+BYTE_ORDER_MARK = "\ufeff"
+# Where a formula begins, the wide forms of East Asian input included: at the start of a cell, also
+# behind blanks and quotation marks, or where a spreadsheet that guesses another separator sees one.
+FORMULA = re.compile(r"""((?:^|[,;|\t])(?=[\s"]*[=+\-@＝＋－＠]))""")  # noqa: RUF001 (wide forms)
 
 
 def render(report: Report) -> str:
@@ -23,23 +28,23 @@ def row(report: Report) -> dict[str, object]:
     """What stands in each column."""
     complete = summary.is_complete(report)
     cells: dict[str, object] = {
-        "submission": cell(report.submission.name),
+        "submission": report.submission.name,
         "status": "graded" if complete else "not judged",
         "score": report.score if complete else "",
         "max_score": report.max_score,
         "percent": round(summary.percent(report), 2) if complete else "",
         "findings": len(report.findings),
         "seed": report.seed,
-        "isolation": cell(report.isolation.level),
-        "sha256": cell(report.submission.sha256),
+        "isolation": report.isolation.level,
+        "sha256": report.submission.sha256,
     }
     for track, problems in summary.by_track(report):
         if track is not None:
             judged = summary.all_judged(problems)
-            cells[cell(f"track {track.id}")] = track.score if judged else ""
+            cells[f"track {track.id}"] = track.score if judged else ""
     for problem in report.problems:
         judged = problem.verdict is not Verdict.NOT_JUDGED
-        cells[cell(problem.id)] = problem.score if judged else ""
+        cells[problem.id] = problem.score if judged else ""
     return cells
 
 
@@ -47,17 +52,19 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows below the names of all their columns; what a row lacks is left empty."""
     text = io.StringIO()
     columns = dict.fromkeys(column for cells in rows for column in cells)
-    writer = csv.DictWriter(text, list(columns), restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    writer = csv.writer(text)
+    writer.writerow(map(cell, columns))
+    writer.writerows([cell(cells.get(column, "")) for column in columns] for cells in rows)
+    return BYTE_ORDER_MARK + text.getvalue()
 
 
-def cell(text: str) -> str:
-    """A text that every spreadsheet takes for a text.
+def cell(value: object) -> object:
+    """A number as it is; a text that every spreadsheet takes for a text, its accents composed.
 
-    >>> cell("=HYPERLINK()"), cell("half_right")
-    ("'=HYPERLINK()", 'half_right')
+    >>> cell("=HYPERLINK()"), cell("half_right; @SUM(A1)"), cell("007"), cell(-1.5)
+    ("'=HYPERLINK()", "half_right;' @SUM(A1)", '007', -1.5)
     """
-    text = plain_line(text, MAX_CELL)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    if not isinstance(value, str):
+        return value
+    text = unicodedata.normalize("NFC", plain_line(value, MAX_CELL))
+    return FORMULA.sub(r"\1'", text)

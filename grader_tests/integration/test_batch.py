@@ -45,7 +45,7 @@ def batch(place: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def rows(place: Path) -> dict[str, dict[str, str]]:
     """The gradebook, by names."""
-    with (place / "class" / "gradebook.csv").open(encoding="utf-8", newline="") as file:
+    with (place / "class" / "gradebook.csv").open(encoding="utf-8-sig", newline="") as file:
         return {row["submission"]: row for row in csv.DictReader(file)}
 
 

@@ -84,7 +84,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 def rows(place: Place, out: str) -> dict[str, dict[str, str]]:
     """A gradebook by the files that were handed in."""
-    with (place.root / out / "gradebook.csv").open(encoding="utf-8", newline="") as file:
+    with (place.root / out / "gradebook.csv").open(encoding="utf-8-sig", newline="") as file:
         return {row["file"]: row for row in csv.DictReader(file)}
 
 

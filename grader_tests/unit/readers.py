@@ -18,7 +18,7 @@ from junitparser import JUnitXml
 from markdown_it import MarkdownIt
 
 from cs336_grader.reports import schema
-from cs336_grader.reports.gradebook import FORMULA_STARTS
+from cs336_grader.reports.gradebook import BYTE_ORDER_MARK
 
 from .published_shapes import CLASSROOM, CTRF, GRADESCOPE, JUNIT, Shape
 
@@ -96,9 +96,10 @@ def read_junit(text: str) -> list[str]:
 
 def read_csv(text: str) -> list[str]:
     """Two rows of one length, of which no cell is a formula."""
-    names, values = csv.reader(io.StringIO(text, newline=""))
+    assert text.startswith(BYTE_ORDER_MARK)
+    names, values = csv.reader(io.StringIO(text.removeprefix(BYTE_ORDER_MARK), newline=""))
     assert len(names) == len(values)
-    assert not any(cell.startswith(FORMULA_STARTS) for cell in (*names, *values))
+    assert not any(cell.startswith(tuple("=+-@")) for cell in (*names, *values))
     return values
 
 

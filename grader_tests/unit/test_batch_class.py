@@ -2,13 +2,17 @@
 
 import csv
 import io
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import html5lib
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cs336_grader.batch import likeness, page, regrade, terminal
+from cs336_grader.batch.exports import HandedIn
 from cs336_grader.batch.overview import overview
 from cs336_grader.batch.records import Graded, Record, Status, save
 from cs336_grader.batch.settings import Settings, differences, digest_of
@@ -29,8 +33,15 @@ def graded(name: str, case: str = "all_passed", **changed: object) -> Graded:
     """A submission that is done."""
     judged = case not in ("not_judged", "could_not_judge")
     status = Status.GRADED if judged else Status.NOT_JUDGED
-    record = Record(name, f"{name}.zip", name * 8, SETTINGS, status, "" if judged else "No room.")
+    record = Record(name, name * 8, SETTINGS, status, "" if judged else "No room.")
     return Graded(replace(record, **changed), CASES[case])  # type: ignore[arg-type]
+
+
+def found(done: Iterable[Graded], *left_out: str) -> Found:
+    """The folder that submissions were graded from."""
+    names = [one.record.name for one in done]
+    submissions = [Submission(name, Path(f"{name}.zip"), f"{name}.zip") for name in names]
+    return Found(tuple(submissions), left_out)
 
 
 def mistaken(name: str) -> Graded:
@@ -69,16 +80,21 @@ def test_a_class_without_a_grade() -> None:
     """Divides by nothing."""
     seen = overview([graded("a", "could_not_judge")])
     assert (seen.mean, seen.median, sum(seen.bins)) == (0.0, 0.0, 0)
-    assert "0 of 1 submissions graded" in terminal.render(seen, (), 80, True, ()).plain
-    html5lib.HTMLParser(strict=True).parse(page.render("Words", seen, ()))
+    assert (
+        "0 of 1 submissions graded" in terminal.render(seen, found(seen.done), 80, True, ()).plain
+    )
+    html5lib.HTMLParser(strict=True).parse(page.render("Words", seen, found(seen.done)))
 
 
 def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
     """Whatever names they have, and whatever their code said."""
-    evil = graded("a<b>", file="<script>alert(1)</script>", reason=HOSTILE, status=Status.SET_ASIDE)
+    evil = graded("a<b>", reason=HOSTILE, status=Status.SET_ASIDE)
     many = [mistaken(f"m{number}") for number in range(12)]
     seen = overview([evil, graded("d", "mixed"), graded("e", "not_judged"), *many])
-    text = page.render("<b>Words</b>", seen, ["<i>roster</i>: no folder and no archive"])
+    everybody = found(seen.done, "<i>roster</i>: no folder and no archive")
+    script = Submission("a<b>", Path(), "<script>alert(1)</script>", HandedIn(sid="<script>"))
+    everybody = replace(everybody, submissions=(script, *everybody.submissions[1:]))
+    text = page.render("<b>Words</b>", seen, everybody)
     html5lib.HTMLParser(strict=True).parse(text)
     assert "<script" not in text
     assert "<i>" not in text
@@ -91,7 +107,7 @@ def test_names_as_long_as_they_come_fit_a_telephone() -> None:
     """Mistakes, reasons and who is alike are no tables; those that there are can be scrolled."""
     alike = [graded(name * 80, tokens=CODE) for name in "ab"]
     seen = overview([*alike, mistaken("c" * 80), graded("d" * 80, "not_judged")])
-    tree = html5lib.parse(page.render("Words", seen, ()), namespaceHTMLElements=False)
+    tree = html5lib.parse(page.render("Words", seen, found(seen.done)), namespaceHTMLElements=False)
     classes = {tables.get("class") for tables in tree.iter() if tables.find("table") is not None}
     assert classes == {"wide", "pair"}
     assert len(tree.findall(".//ul[@class='rows']/li")) == 3
@@ -100,8 +116,10 @@ def test_names_as_long_as_they_come_fit_a_telephone() -> None:
 def test_what_was_handed_in_is_told_where_it_has_another_name() -> None:
     """An archive's ending alone is none."""
     for file, told in {"ada": "", "ada.tar.gz": "", "submission_7": "submission_7"}.items():
-        assert page.handed_in_as(graded("ada", file=file).record) == told
-    text = page.render("Words", overview([graded("ada"), graded("b", file="submission_7")]), ())
+        assert page.handed_in_as(Submission("ada", Path(), file)) == told
+    done = [graded("ada"), graded("b")]
+    everybody = (Submission("ada", Path(), "ada.zip"), Submission("b", Path(), "submission_7"))
+    text = page.render("Words", overview(done), Found(everybody, ()))
     assert "submission_7</span>" in text
     assert "ada.zip" not in text
 
@@ -110,8 +128,8 @@ def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) 
     """Tracks differ from one submission to the next; a cell is empty where there is nothing."""
     one = graded("a")
     other = Graded(graded("=b").record, report(assignment=DIVIDED))
-    write_class([other, one], Found((), ("roster.csv: no folder",)), SETTINGS, tmp_path)
-    with (tmp_path / "gradebook.csv").open(encoding="utf-8", newline="") as file:
+    write_class([other, one], found([other, one]), SETTINGS, tmp_path)
+    with (tmp_path / "gradebook.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [cells["submission"] for cells in rows] == ["'=b", "a"]
     assert rows[0]["file"] == "'=b.zip"
@@ -121,32 +139,61 @@ def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) 
 
 def test_the_page_says_which_assignment_it_is_of(tmp_path: Path) -> None:
     """In the title of its tab and above all else."""
-    write_class([graded("a"), graded("b", "not_judged")], Found((), ()), SETTINGS, tmp_path)
+    done = [graded("a"), graded("b", "not_judged")]
+    write_class(done, found(done), SETTINGS, tmp_path)
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "<title>Small statistics: 1 of 2 graded</title>" in text
     assert "<h1>Small statistics</h1>" in text
 
 
-def test_the_gradebook_alone_tells_by_what_a_platform_knows_students(tmp_path: Path) -> None:
-    """In columns of their own, if it tells so of anybody."""
-    known = Submission("b", tmp_path, sid="=17", email="b@example.org")
+def test_what_a_platform_tells_is_in_the_gradebook_and_on_the_page(tmp_path: Path) -> None:
+    """In columns of their own, if it tells so of anybody; an address in the gradebook alone."""
+    told = HandedIn(student="Be", sid="=017", email="b@example.org", late=True)
+    known = Submission("b", tmp_path, "b.zip", told)
     done = [kept(tmp_path, graded("a")), kept(tmp_path, graded("b"))]
-    write_class(done, Found((Submission("a", tmp_path), known), ()), SETTINGS, tmp_path)
-    first, *lines = (tmp_path / "gradebook.csv").read_text(encoding="utf-8").splitlines()
-    assert first.startswith("submission,file,sid,email,status,")
-    assert lines[0].startswith("a,a.zip,,,")
-    assert lines[1].startswith("b,b.zip,'=17,b@example.org,")
+    everybody = Found((Submission("a", tmp_path, "a.zip"), known), ())
+    write_class(done, everybody, SETTINGS, tmp_path)
+    text = (tmp_path / "gradebook.csv").read_text(encoding="utf-8-sig")
+    first, *lines = text.splitlines()
+    assert first.startswith("submission,file,student,sid,email,late,status,")
+    assert lines[0].startswith("a,a.zip,,,,,")
+    assert lines[1].startswith("b,b.zip,Be,'=017,b@example.org,late,")
     others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"]
     assert not any("example.org" in path.read_text(encoding="utf-8") for path in others)
+    shown = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert '<span class="badge partly">late</span><br><span class="names">=017</span>' in shown
+    assert (
+        "Handed in late\n  b (=017)"
+        in terminal.render(overview(done), everybody, 80, True, ()).plain
+    )
 
 
 def test_a_row_has_all_that_a_gradebook_of_one_has() -> None:
     """Under the same names."""
-    alone = next(csv.DictReader(io.StringIO(gradebook.render(CASES["mixed"]))))
-    cells = row(graded("a", "mixed"), {})
+    alone = next(csv.DictReader(io.StringIO(gradebook.render(CASES["mixed"])[1:])))
+    cells = row(graded("a", "mixed"), Submission("a", Path()))
     assert {name: str(cells[name]) for name in alone if name != "submission"} == {
         name: value for name, value in alone.items() if name != "submission"
     }
+
+
+@given(
+    st.text(st.sampled_from("=+-@＝＋－＠ ,;|\t\n\"'ax1"), max_size=8),  # noqa: RUF001
+    st.sampled_from(",;\t|"),
+)
+def test_no_cell_begins_a_formula_whatever_separates_cells(text: str, separator: str) -> None:
+    """Nor does one that begins within a cell, for a spreadsheet that guesses another separator."""
+    table = gradebook.table([{"a": text, "b": text, text: "x"}])
+    assert table.startswith("\ufeff")
+    for cells in csv.reader(io.StringIO(table[1:]), delimiter=separator):
+        for cell in cells:
+            assert not cell.lstrip(' "').startswith(tuple("=+-@＝＋－＠"))  # noqa: RUF001
+
+
+def test_cells_are_readable() -> None:
+    """Ids keep their zeros, accents are one letter each, and numbers are numbers."""
+    rows = [{"sid": "0017", "score": -1.5, "name": "Jose\u0301", "reason": "a; b, c-d"}]
+    assert gradebook.table(rows).splitlines()[1] == '0017,-1.5,Jos\xe9,"a; b, c-d"'
 
 
 CODE = (

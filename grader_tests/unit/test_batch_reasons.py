@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import html5lib
 import pytest
@@ -12,6 +13,7 @@ from cs336_grader.batch.reasons import INSTALL, NOTHING_RAN, why_not_judged, why
 from cs336_grader.batch.records import Graded, Record, Status
 from cs336_grader.batch.regrade import problems_told
 from cs336_grader.batch.settings import Settings
+from cs336_grader.batch.submissions import Found, Submission
 from cs336_grader.batch.watching import result
 from cs336_grader.batch.whole_class import row
 from cs336_grader.records import Report, Verdict
@@ -32,7 +34,7 @@ def graded(name: str, message: str = "") -> Graded:
     """A submission of which nothing could be run, as a message says, or that passed all."""
     found = unrun(message) if message else report()
     settings = Settings("submissions", "assignment", "0" * 64, 7)
-    return Graded(Record(name, name, name, settings, Status.GRADED, why_nothing_ran(found)), found)
+    return Graded(Record(name, name, settings, Status.GRADED, why_nothing_ran(found)), found)
 
 
 def test_reasons_that_differ_by_the_case_alone_are_one() -> None:
@@ -56,8 +58,8 @@ def test_a_zero_because_nothing_ran_says_so(message: str, told: str) -> None:
     """It stays a grade, and asks whether that is the submission."""
     one = graded("ada", message)
     assert one.record.reason == NOTHING_RAN + told
-    assert row(one, {})["status"] == "graded"
-    assert row(one, {})["reason"] == NOTHING_RAN + told
+    cells = row(one, Submission("ada", Path()))
+    assert (cells["status"], cells["reason"]) == ("graded", NOTHING_RAN + told)
     assert result(one) == "0.0 %, but nothing of it ran"
 
 
@@ -75,15 +77,16 @@ def test_those_of_which_nothing_ran_are_listed_for_themselves() -> None:
     seen = overview([graded("ada", RAISED), graded("grace")])
     assert [one.record.name for one in seen.empty] == ["ada"]
     assert seen.percents["ada"] == 0.0
-    text = terminal.render(seen, (), 200, True, ()).plain
+    everybody = Found(tuple(Submission(name, Path()) for name in ("ada", "grace")), ())
+    text = terminal.render(seen, everybody, 200, True, ()).plain
     assert "Nothing ran: please look\n  x ada: Nothing in it could be run" in text
     assert "with 1 of which nothing ran" in text
-    html = page.render("Words", seen, ())
+    html = page.render("Words", seen, everybody)
     html5lib.HTMLParser(strict=True).parse(html)
     assert '<h2 id="empty">Nothing ran: please look</h2>' in html
     assert html.count('<span class="badge failed">nothing ran</span>') == 2
     right = replace(seen, empty=())
-    assert "please look" not in terminal.render(right, (), 200, True, ()).plain
+    assert "please look" not in terminal.render(right, everybody, 200, True, ()).plain
 
 
 def test_why_a_grade_changes_begins_with_the_points() -> None:

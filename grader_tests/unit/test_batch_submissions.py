@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cs336_grader.batch.submissions import digest, find
-from grader_tests.unit.submissions import write
+from grader_tests.unit.submissions import pack, write
 
 
 def names(folder: Path) -> dict[str, str]:
@@ -32,35 +32,6 @@ def test_names_are_unique_file_names(tmp_path: Path) -> None:
     assert sorted(names(tmp_path)) == wanted
 
 
-def test_an_export_of_gradescope(tmp_path: Path) -> None:
-    """Each folder has the names of those who handed it in; what names nobody keeps its own."""
-    metadata = """
-submission_1:
-  :submitters:
-  - :name: Ada Lovelace
-    :sid: "017"
-    :email: ada@example.org
-  - :name: Grace Hopper
-    :sid: 18
-  :created_at: 2026-10-01 10:00:00.000000000 Z
-  :score: 3.5
-submission_2:
-  :submitters: []
-"""
-    write(tmp_path, {"submission_1/x.py": "", "submission_2/x.py": "", "submission_3/x.py": ""})
-    write(tmp_path, {"submission_metadata.yml": metadata})
-    assert names(tmp_path) == {
-        "Ada_Lovelace+Grace_Hopper": "submission_1",
-        "submission_2": "submission_2",
-        "submission_3": "submission_3",
-    }
-    found = find(tmp_path, but=tmp_path)
-    assert found.left_out == ()
-    first, *others = [(one.sid, one.email) for one in found.submissions]
-    assert first == ("017; 18", "ada@example.org")
-    assert others == [("", ""), ("", "")]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -74,20 +45,40 @@ def test_metadata_that_say_nothing(tmp_path: Path, text: str) -> None:
     assert names(tmp_path) == {"submission_1": "submission_1"}
 
 
-def test_an_export_of_canvas(tmp_path: Path) -> None:
-    """Of what a student handed in, the last counts; the others are named."""
-    last = "lovelaceada_LATE_11_903_work-2.zip"
-    write(tmp_path, {"lovelaceada_11_97_work.zip": "", last: "", "hoppergrace_12_55_a_b.zip": ""})
-    assert names(tmp_path) == {"hoppergrace": "hoppergrace_12_55_a_b.zip", "lovelaceada": last}
-    (told,) = find(tmp_path, but=tmp_path).left_out
-    assert told == f"lovelaceada_11_97_work.zip: {last} was handed in later"
+def test_names_keep_their_letters(tmp_path: Path) -> None:
+    """Accents are composed as one reads them, marks stay with their letters, and all is short."""
+    long = "\u8bfe" * 80
+    write(tmp_path, {"Jose\u0301 Nu\u0301n\u0303ez/x": "", "\u0905\u0926\u093f\u0924\u093f/x": ""})
+    write(tmp_path, {f"{long}/x": ""})
+    found = names(tmp_path)
+    assert set(found) >= {"Jos\xe9_N\xfa\xf1ez", "\u0905\u0926\u093f\u0924\u093f"}
+    assert max(len(name.encode()) for name in found) <= 200
 
 
-def test_an_export_of_moodle(tmp_path: Path) -> None:
-    """A folder with a single archive stands for that archive."""
-    write(tmp_path, {"Ada Lovelace_97_assignsubmission_file/work.zip": ""})
-    path = "Ada Lovelace_97_assignsubmission_file/work.zip"
-    assert names(tmp_path) == {"Ada_Lovelace": path}
+def test_of_several_archives_the_latest_that_may_hold_work_counts(tmp_path: Path) -> None:
+    """An essay beside it is no later attempt; an archive that cannot be read may be one."""
+    work = {"tests/adapters.py": "def run_count_words(text): pass"}
+    for student, later in {"ada_11": {"essay.tex": ""}, "grace_12": work}.items():
+        pack(tmp_path / f"{student}_97_work.zip", work)
+        pack(tmp_path / f"{student}_98_more.zip", dict(later))
+    write(tmp_path, {"kurt_13_97_work.zip": "", "kurt_13_98_work-1.zip": "broken"})
+    assert names(tmp_path) == {
+        "ada": "ada_11_97_work.zip",
+        "grace": "grace_12_98_more.zip",
+        "kurt": "kurt_13_98_work-1.zip",
+    }
+    assert find(tmp_path, but=tmp_path).left_out == (
+        "ada_11_98_more.zip: ada_11_97_work.zip counts",
+        "grace_12_97_work.zip: grace_12_98_more.zip was handed in later",
+        "kurt_13_97_work.zip: kurt_13_98_work-1.zip was handed in later",
+    )
+
+
+def test_a_folder_with_one_archive_stands_for_it(tmp_path: Path) -> None:
+    """Also beside an essay, but not beside code."""
+    write(tmp_path, {"a/work.zip": "", "b/work.zip": "", "b/essay.pdf": ""})
+    write(tmp_path, {"c/work.zip": "", "c/adapters.py": "", "d/x.zip": "", "d/y.zip": ""})
+    assert names(tmp_path) == {"a": "a/work.zip", "b": "b/work.zip", "c": "c", "d": "d"}
 
 
 def test_a_digest_is_of_names_and_content(tmp_path: Path) -> None:
