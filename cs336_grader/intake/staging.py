@@ -6,7 +6,7 @@ WrongRequestError is that of whoever asked, CouldNotJudgeError is not known to b
 """
 
 import platform
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -56,11 +56,9 @@ def stage(
     with closing(open_source(path, revision, notes)) as source:
         found = find_adapters(source, adapter_names, notes, own_folders(package), adapters)
         refuse_broken(found, source, runs_in, notes)
-        closure = followed(found, source, reserved_except(own_folders(package)), notes)
+        closure, gaps = followed(found, source, reserved_except(own_folders(package)), notes)
         manifests = Manifests(source, closure.files, closure.packages, runs_in, notes)
-        gaps = Gaps(closure.readings, found.path)
         refuse_unread(gaps.broken, manifests)
-        refuse_unseen(gaps.unseen, source)
         copied, digest = copy(source, within_limit(source, closure.taken, notes), into, notes)
     mark(closure, gaps, copied, into)
     manifests.write(into / closure.search_paths[0])
@@ -115,16 +113,23 @@ def refuse_broken(found: Candidate, source: Source, python: Interpreter, notes: 
 
 def followed(
     found: Candidate, source: Source, is_reserved: Callable[[str], bool], notes: Notes
-) -> Closure:
-    """The adapters, with all that they import of the submission.
+) -> tuple[Closure, Gaps]:
+    """The adapters, with all that they import of the submission, and what of it is missing.
 
     Raises:
-        CouldNotJudgeError: something installed would be imported in their place.
+        CouldNotJudgeError: something installed would be imported in their place, or what they
+            import may be there under a name that cannot be taken.
     """
     closure = Closure(source, found.path, is_reserved, notes)
     if found.path not in closure.taken:
         raise CouldNotJudgeError(f"{found.path} has the name of something installed")
-    return closure
+    gaps = Gaps(closure.readings, found.path)
+    if gaps.unseen:
+        raise CouldNotJudgeError(
+            f"{source.name} imports what may be in files or folders of names that cannot be taken: "
+            f"{named(sorted(gaps.unseen))}. {PACK_AGAIN}"
+        )
+    return closure, gaps
 
 
 def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> None:
@@ -143,15 +148,6 @@ def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> 
     for path, fault in faults.items():
         here = platform.python_version()
         raise CouldNotJudgeError(f"{path} is no valid Python {here} ({fault}), and {other}")
-
-
-def refuse_unseen(names: Set[str], source: Source) -> None:
-    """Judge nothing where what is imported may be there under a name that cannot be taken."""
-    if names:
-        raise CouldNotJudgeError(
-            f"{source.name} imports what may be in files or folders of names that cannot be taken: "
-            f"{named(sorted(names))}. {PACK_AGAIN}"
-        )
 
 
 def reserved_except(own: set[str]) -> Callable[[str], bool]:
