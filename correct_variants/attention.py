@@ -120,3 +120,14 @@ def two_keys_at_a_time(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = No
         weight = weight * kept + added.sum(-1, keepdim=True)
         output, highest = output * kept + added @ V[..., keys, :], new
     return output / weight
+
+
+@variant("scaled_dot_product_attention", "run_scaled_dot_product_attention")
+def batches_of_matrices(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Takes all leading dimensions for one batch, of which there has to be one at least."""
+    shape = (*Q.shape[:-2], Q.shape[-2], K.shape[-2])
+    allowed = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape)
+    q, k, v, allowed = (x.flatten(0, x.dim() - 3) for x in (Q, K, V, allowed))
+    scores = torch.bmm(q, k.transpose(1, 2)) / math.sqrt(Q.shape[-1])
+    weights = torch.softmax(scores.masked_fill(~allowed, -torch.inf), 2)
+    return torch.bmm(weights, v).view(*Q.shape[:-1], V.shape[-1])

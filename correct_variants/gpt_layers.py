@@ -158,19 +158,19 @@ def folded_into_batch(
     in_features: Tensor,
     training: bool = False,
 ) -> Tensor:
-    """Folds heads into the batch, as code without leading dimensions does, and unfolds them."""
-    T, width = in_features.shape[-2], d_model // num_heads
-    x = in_features.reshape(-1, T, d_model)
+    """Unpacks the shape into batch, sequence and features, and folds heads into the batch."""
+    B, T, _ = in_features.shape
+    width = d_model // num_heads
 
     def fold(name: str) -> Tensor:
-        heads = affine(weights, f"{name}_proj", x).view(-1, T, num_heads, width)
+        heads = affine(weights, f"{name}_proj", in_features).view(B, T, num_heads, width)
         return heads.permute(0, 2, 1, 3).reshape(-1, T, width)
 
     q, k, v = map(fold, "qkv")
     scores = torch.bmm(q, k.transpose(1, 2)) / width**0.5
     scores = torch.where(causal(T), scores, torch.finfo(scores.dtype).min)
     heads = torch.bmm(functional.dropout(scores.softmax(2), dropout, training), v)
-    joined = heads.view(-1, num_heads, T, width).permute(0, 2, 1, 3).reshape(in_features.shape)
+    joined = heads.view(B, num_heads, T, width).permute(0, 2, 1, 3).reshape(B, T, d_model)
     return affine(weights, "output_proj", joined)
 
 

@@ -228,3 +228,46 @@ def rope_in_halves(
     q, k = (swapped_pairs(d_head, theta, max_seq_len, x, positions) for x in (q, k))
     q, k = (torch.cat([x[..., ::2], x[..., 1::2]], -1) for x in (q, k))
     return merged(attend(q, k, v)) @ o_proj_weight.T
+
+
+@variant("multihead_self_attention", "run_multihead_self_attention")
+def batch_of_sequences(
+    d_model: int,
+    num_heads: int,
+    q_proj_weight: Tensor,
+    k_proj_weight: Tensor,
+    v_proj_weight: Tensor,
+    o_proj_weight: Tensor,
+    in_features: Tensor,
+) -> Tensor:
+    """Unpacks the input's shape into batch, sequence and features."""
+    B, T, _ = in_features.shape
+    q, k, v = (
+        (in_features @ weight.T).view(B, T, num_heads, d_model // num_heads).transpose(1, 2)
+        for weight in (q_proj_weight, k_proj_weight, v_proj_weight)
+    )
+    return attend(q, k, v).transpose(1, 2).reshape(B, T, d_model) @ o_proj_weight.T
+
+
+@variant("multihead_self_attention", "run_multihead_self_attention_with_rope")
+def rope_by_one_row_of_positions(
+    d_model: int,
+    num_heads: int,
+    max_seq_len: int,
+    theta: float,
+    q_proj_weight: Tensor,
+    k_proj_weight: Tensor,
+    v_proj_weight: Tensor,
+    o_proj_weight: Tensor,
+    in_features: Tensor,
+    token_positions: Tensor,
+) -> Tensor:
+    """Has to be given positions, one row of them for a whole batch of sequences."""
+    B, T, _ = in_features.shape
+    q, k, v = (
+        (in_features @ weight.T).view(B, T, num_heads, d_model // num_heads).transpose(1, 2)
+        for weight in (q_proj_weight, k_proj_weight, v_proj_weight)
+    )
+    positions = token_positions.squeeze(0)
+    q, k = (complex_numbers(d_model // num_heads, theta, max_seq_len, x, positions) for x in (q, k))
+    return attend(q, k, v).transpose(1, 2).reshape(B, T, d_model) @ o_proj_weight.T

@@ -335,3 +335,18 @@ def keys_cut_to_queries(
     n = K.shape[-2] if mask is None else Q.shape[-2]
     cut = mask if mask is None else mask[..., :n]
     return weighted(parts, scores_of(Q, K[..., :n, :]), V[..., :n, :], cut)
+
+
+@mistake(
+    "scaled_dot_product_attention",
+    "run_scaled_dot_product_attention",
+    kind="numerics",
+    wrong="hidden scores become -10,000, which is above the allowed scores of some queries",
+    hint="Any finite number can be above a true score. Which number is below all of them?",
+)
+def filled_with_minus_ten_thousand(
+    parts: Parts, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    scores = scores_of(Q, K)
+    filled = scores if mask is None else scores.masked_fill(~mask, -1e4)
+    return weighted(parts, filled, V, None)

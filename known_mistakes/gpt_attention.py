@@ -155,14 +155,15 @@ def masked_after_softmax(parts: GPTParts, Q: Tensor, K: Tensor, V: Tensor, drop:
     "gpt_attention",
     "attend",
     kind="numerics",
-    wrong="scores of the future become -100, which is not low enough for all queries",
+    wrong="scores of the future become a number such as -100 or -10,000, which is above the true "
+    "scores of some positions",
     hint="Softmax looks at differences: what weight is left for the future where a position's "
-    "score of itself is below -100?",
+    "score of itself is lower than the number you fill in?",
 )
-def minus_hundred_for_the_future(
+def minus_ten_thousand_for_the_future(
     parts: GPTParts, Q: Tensor, K: Tensor, V: Tensor, drop: Step
 ) -> Tensor:
-    return drop(torch.softmax(hidden(parts, Q, K, -100.0), -1)) @ V
+    return drop(torch.softmax(hidden(parts, Q, K, -1e4), -1)) @ V
 
 
 @mistake(

@@ -271,3 +271,15 @@ def dropout_of_a_tenth(
     training: bool = False,
 ) -> Tensor:
     return GPTParts.run_gpt_feed_forward(parts, d_model, d_ff, 0.1, weights, in_features, training)
+
+
+@mistake(
+    "gpt_feed_forward",
+    "widen_and_narrow",
+    kind="edge",
+    wrong="there are always four times as many hidden features as features",
+    hint="The width is an argument of the network: what do you build the two layers with?",
+)
+def four_times_as_wide(parts: GPTParts, weights: Weights, drop: Step, x: Tensor) -> Tensor:
+    widened = weights["fc1.weight"].view(4 * x.shape[-1], -1)
+    return GPTParts.widen_and_narrow(parts, weights | {"fc1.weight": widened}, drop, x)

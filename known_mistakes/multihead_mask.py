@@ -146,16 +146,17 @@ def mask_of_512_positions(
     "multihead_self_attention",
     "attend_in_heads",
     kind="numerics",
-    wrong="scores of the future become -100, which is not low enough for all queries",
+    wrong="scores of the future become a number such as -100 or -10,000, which is above the true "
+    "scores of some positions",
     hint="Softmax looks at differences: what weight is left for the future where a position's "
-    "score of itself is below -100?",
+    "score of itself is lower than the number you fill in?",
 )
-def filled_with_minus_hundred(
+def filled_with_minus_ten_thousand(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
     Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
     scores = turn(Q) @ turn(K).mT / math.sqrt(Q.shape[-1])
-    filled = scores.masked_fill(~causal(x.shape[-2]), -100.0)
+    filled = scores.masked_fill(~causal(x.shape[-2]), -1e4)
     return output_of(parts, weights, merged(parts.run_softmax(filled, -1) @ V))
 
 

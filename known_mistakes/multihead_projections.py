@@ -206,21 +206,6 @@ def heads_not_joined(
     "multihead_self_attention",
     "attend_in_heads",
     kind="interface",
-    wrong="exactly three dimensions are expected: batch, position and feature",
-    hint="There may be no batch, or more dimensions before the positions: take the last two by "
-    "name and keep the rest as it is.",
-)
-def three_dimensions(
-    parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
-) -> Tensor:
-    batch, T, d = x.shape
-    return Parts.attend_in_heads(parts, num_heads, weights, x.view(batch, T, d), turn)
-
-
-@mistake(
-    "multihead_self_attention",
-    "attend_in_heads",
-    kind="interface",
     wrong="the result is cut off from the input, so that no gradient flows back",
     hint="Is the input detached, copied as data, or used in a block without gradients?",
 )

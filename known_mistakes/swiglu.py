@@ -298,3 +298,18 @@ def overflowing_gate(
     gate, up = parts.run_linear(d_model, d_ff, w1, x), parts.run_linear(d_model, d_ff, w3, x)
     hidden = gate * gate.exp() / (1 + gate.exp()) * up
     return torch.as_tensor(parts.run_linear(d_ff, d_model, w2, hidden))
+
+
+@mistake(
+    "positionwise_feedforward",
+    "run_swiglu",
+    kind="edge",
+    wrong="d_ff is rounded up to a multiple of 64, so that the given weights do not fit",
+    hint="A multiple of 64 is what one chooses, not what the network makes of another number.",
+)
+def width_rounded_up(
+    parts: Parts, d_model: int, d_ff: int, w1: Tensor, w2: Tensor, w3: Tensor, x: Tensor
+) -> Tensor:
+    rounded = -(-d_ff // 64) * 64
+    w1, w2, w3 = w1.view(rounded, d_model), w2.view(d_model, rounded), w3.view(rounded, d_model)
+    return Parts.run_swiglu(parts, d_model, rounded, w1, w2, w3, x)

@@ -5,7 +5,7 @@ import math
 from torch import Tensor
 
 from .catalogue import mistake
-from .parts import Parts, Step, random
+from .parts import Parts, Step, Weights, random
 
 
 @mistake(
@@ -126,3 +126,18 @@ def first_row_repeated(
     parts: Parts, x: Tensor, norm1: Step, attend: Step, norm2: Step, feed_forward: Step
 ) -> Tensor:
     return Parts.wire_block(parts, x, norm1, attend, norm2, feed_forward)[:1].expand_as(x)
+
+
+@mistake(
+    "transformer_block",
+    "run_transformer_block",
+    kind="laziness",
+    wrong="the feed-forward network's width follows from d_model, whatever d_ff is given",
+    hint="8/3 of d_model is what one chooses for d_ff. Which number does your block hand on?",
+)
+def width_from_d_model(
+    parts: Parts, d: int, H: int, d_ff: int, length: int, theta: float, weights: Weights, x: Tensor
+) -> Tensor:
+    usual = math.ceil(8 * d / 3 / 64) * 64
+    widened = weights | {"ffn.w1.weight": weights["ffn.w1.weight"].view(usual, d)}
+    return Parts.run_transformer_block(parts, d, H, usual, length, theta, widened, x)

@@ -4,7 +4,8 @@ A function gets plain inputs, and the weights where its module has any. Load the
 module, call it and return what it returns: nothing is computed here. Names, parameters and their
 order must stay; import what you like and add what you need.
 
-`...` in a shape stands for any number of leading axes, also for none.
+`...` in a shape stands for any number of leading axes, also for none. Attention may rely on a batch
+axis, and multi-head attention on exactly one: more or none of them earns no points.
 """
 
 import io
@@ -135,8 +136,9 @@ def run_multihead_self_attention_with_rope(  # noqa: PLR0917 - published paramet
 ) -> Float[Tensor, " ... sequence_length d_model"]:
     """Apply your causal multi-head self-attention, with RoPE on each head's queries and keys.
 
-    Positions, all smaller than max_seq_len, may be one row for all sequences or one for each;
-    not given, they are 0, 1, 2, … The causal mask does not depend on them.
+    Positions, all smaller than max_seq_len, are one row for all sequences, and the causal mask does
+    not depend on them. One row for each sequence, and 0, 1, 2, … where none are given, is good
+    practice without points.
     """
     device, dtype = q_proj_weight.device, q_proj_weight.dtype
     rope = RotaryPositionalEmbedding(theta, d_model // num_heads, max_seq_len, device)

@@ -115,7 +115,7 @@ def test_dropout_refuses(adapters: Any, draw: Draws) -> None:
         assert_refuses(lambda p, x=x: adapters.run_dropout(p, x, True), 0.5, p, f"p = {p}")
 
 
-def draw_feed_forward(draw: Draws, d_model: int = 12, d_ff: int = 20) -> dict[str, Tensor]:
+def draw_feed_forward(draw: Draws, d_model: int = 16, d_ff: int = 64) -> dict[str, Tensor]:
     """The weights of a feed-forward network."""
     return {
         "fc1.weight": 2.0 * draw.weight(d_ff, d_model),
@@ -148,39 +148,49 @@ def feed_forward(
 
 def test_gpt_feed_forward(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Applies the first linear map, GELU and the second linear map, both maps with their biases."""
+    weights, x = draw_feed_forward(draw), draw.normal(3, 5, 16)
+    x[0, 0] = 0.0
+    expected = torch_feed_forward(weights, x)
+    snapshot.assert_close(feed_forward(adapters, weights, x), expected, atol=2e-5, rtol=2e-5)
+
+
+def test_gpt_feed_forward_widths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Has as many hidden features as it is told, not only a multiple of d_model or of 64."""
     for d_model, d_ff in [(12, 20), (8, 8)]:
         weights, x = draw_feed_forward(draw, d_model, d_ff), draw.normal(3, 5, d_model)
-        x[0, 0] = 0.0
-        y = feed_forward(adapters, weights, x)
         expected = torch_feed_forward(weights, x)
-        snapshot.assert_close(y, expected, f"d_model={d_model}, d_ff={d_ff}", atol=2e-5, rtol=2e-5)
+        y = feed_forward(adapters, weights, x)
+        snapshot.assert_close(y, expected, f"d_model={d_model}, d_ff={d_ff}")
 
 
 def test_gpt_feed_forward_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """In training, applies dropout between GELU and the second linear map, and nowhere else."""
-    weights = draw_feed_forward(draw, 12, 6)
-    # The second map gives each hidden feature twice, so what is dropped after it shows.
-    weights["fc2.weight"] = torch.eye(6).repeat(2, 1)
-    x = draw.normal(400, 12)
-    hidden = torch_feed_forward(weights, x) - weights["fc2.bias"]
+    weights = draw_feed_forward(draw)
+    # The second map gives each of eight hidden features twice, so what is dropped after it shows.
+    weights["fc2.weight"] = torch.eye(8, 64).repeat(2, 1)
+    weights["fc2.bias"] = torch.zeros(16)
+    x = draw.normal(400, 16)
+    clear = torch_feed_forward(weights, x)[:, :8] > 0.1
+    # Those without dropout: only what dropout does to them is looked at here.
+    hidden = feed_forward(adapters, weights, x)
     y = feed_forward(adapters, weights, x, dropout=0.3, training=True)
     assert isinstance(y, Tensor), "A tensor is expected."
-    assert y.shape == x.shape, f"Shape {tuple(x.shape)} is expected; yours is {tuple(y.shape)}."
-    found = y.detach() - weights["fc2.bias"]
-    snapshot.assert_close(found[:, 6:], found[:, :6], "the second copy of each hidden feature")
-    clear = hidden[:, :6].abs() > 0.1
+    assert y.shape == hidden.shape == (400, 16), f"Your output has shape {tuple(y.shape)}."
+    found, hidden = y.detach(), hidden.detach()
+    snapshot.assert_close(found[:, 8:], found[:, :8], "the second copy of each hidden feature")
     name = "hidden features after dropout"
-    assert_dropped(snapshot, found[:, :6][clear], hidden[:, :6][clear], 0.3, name)
+    assert_dropped(snapshot, found[:, :8][clear], hidden[:, :8][clear], 0.3, name)
 
 
 def test_gpt_feed_forward_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Drops nothing in evaluation, nor in training without dropout."""
+    weights, x = draw_feed_forward(draw), draw.normal(3, 5, 16)
+    expected = feed_forward(adapters, weights, x)
     for dropout, training in [(0.5, False), (0.0, True)]:
-        weights, x = draw_feed_forward(draw), draw.normal(3, 5, 12)
         call = partial(feed_forward, adapters, weights, x, dropout=dropout, training=training)
         y = without_dropout(call)
         name = f"dropout={dropout}, in {'training' if training else 'evaluation'}"
-        snapshot.assert_close(y, torch_feed_forward(weights, x), name)
+        snapshot.assert_close(y, expected, name)
 
 
 def test_gpt_feed_forward_leading_dimensions(
@@ -188,15 +198,15 @@ def test_gpt_feed_forward_leading_dimensions(
 ) -> None:
     """Takes an input with any number of dimensions before the last."""
     for leading in [(), (2,), (1, 1), (2, 3, 4)]:
-        weights, x = draw_feed_forward(draw), draw.normal(*leading, 12)
+        weights, x = draw_feed_forward(draw), draw.normal(*leading, 16)
+        expected = torch_feed_forward(weights, x)
         y = feed_forward(adapters, weights, x)
-        name = f"input of shape {tuple(x.shape)}"
-        snapshot.assert_close(y, torch_feed_forward(weights, x), name)
+        snapshot.assert_close(y, expected, f"input of shape {tuple(x.shape)}")
 
 
 def test_gpt_feed_forward_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Lets the gradient flow back to the input through both maps and GELU."""
-    weights, x, upstream = draw_feed_forward(draw), draw.normal(3, 5, 12), draw.normal(3, 5, 12)
+    weights, x, upstream = draw_feed_forward(draw), draw.normal(3, 5, 16), draw.normal(3, 5, 16)
     expected = gradient(lambda x: torch_feed_forward(weights, x), x, upstream)
     found = gradient(lambda x: feed_forward(adapters, weights, x), x, upstream)
     snapshot.assert_close(found, expected, "gradient", atol=1e-3, rtol=1e-3)
@@ -208,8 +218,8 @@ def test_gpt_feed_forward_arguments(adapters: Any, snapshot: Snapshot, draw: Dra
     assert_leaves_arguments(
         snapshot,
         lambda x, *given: adapters.as_given.run_gpt_feed_forward(
-            12, 20, 0.0, dict(zip(weights, given, strict=True)), x
+            16, 64, 0.0, dict(zip(weights, given, strict=True)), x
         ),
-        draw.normal(3, 5, 12),
+        draw.normal(3, 5, 16),
         *weights.values(),
     )

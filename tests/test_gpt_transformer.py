@@ -14,7 +14,7 @@ from .properties import assert_differs, gradient, without_dropout
 from .snapshots import Snapshot
 
 # Batch, heads, length, head size, d_ff and vocabulary all differ, so that no two can be mistaken.
-D_MODEL, HEADS, D_FF, LENGTH, CONTEXT, VOCABULARY = 12, 2, 20, 5, 16, 23
+D_MODEL, HEADS, D_FF, LENGTH, CONTEXT, VOCABULARY = 16, 2, 64, 5, 24, 23
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "output_proj")
 # With zeros for these, attention and feed-forward network add nothing.
 OUTPUTS = ("output_proj.weight", "output_proj.bias", "fc2.weight", "fc2.bias")
@@ -28,21 +28,21 @@ def draw_norm(draw: Draws) -> Weights:
     return {"weight": draw.uniform(D_MODEL, low=0.5, high=1.5), "bias": bias}
 
 
-def draw_block(draw: Draws) -> Weights:
+def draw_block(draw: Draws, d_ff: int = D_FF) -> Weights:
     """The weights of one block, large enough for attention to tell its keys apart."""
     weights = {f"attn.{name}.weight": draw.weight(D_MODEL, D_MODEL) for name in PROJECTIONS}
     weights["attn.q_proj.weight"] *= 2.0
     weights |= {f"attn.{name}.bias": draw.normal(D_MODEL, scale=0.5) for name in PROJECTIONS}
-    weights["ffn.fc1.weight"] = draw.weight(D_FF, D_MODEL)
-    weights["ffn.fc1.bias"] = draw.normal(D_FF, scale=0.5)
-    weights["ffn.fc2.weight"] = draw.weight(D_MODEL, D_FF)
+    weights["ffn.fc1.weight"] = draw.weight(d_ff, D_MODEL)
+    weights["ffn.fc1.bias"] = draw.normal(d_ff, scale=0.5)
+    weights["ffn.fc2.weight"] = draw.weight(D_MODEL, d_ff)
     weights["ffn.fc2.bias"] = draw.normal(D_MODEL, scale=0.5)
     for norm in ("ln1", "ln2"):
         weights |= {f"{norm}.{name}": weight for name, weight in draw_norm(draw).items()}
     return weights
 
 
-def draw_model(draw: Draws, num_layers: int, *, tied: bool = False) -> Weights:
+def draw_model(draw: Draws, num_layers: int, *, tied: bool = False, d_ff: int = D_FF) -> Weights:
     """The weights of a language model."""
     weights = {
         "token_embeddings.weight": draw.weight(VOCABULARY, D_MODEL),
@@ -52,7 +52,8 @@ def draw_model(draw: Draws, num_layers: int, *, tied: bool = False) -> Weights:
     if tied:
         weights["lm_head.weight"] = weights["token_embeddings.weight"].clone()
     for i in range(num_layers):
-        weights |= {f"layers.{i}.{name}": weight for name, weight in draw_block(draw).items()}
+        block = draw_block(draw, d_ff)
+        weights |= {f"layers.{i}.{name}": weight for name, weight in block.items()}
     return weights | {f"ln_final.{name}": weight for name, weight in draw_norm(draw).items()}
 
 
@@ -68,8 +69,9 @@ def block_output(
     adapters: Any, weights: Weights, x: Tensor, *, dropout: float = 0.0, training: bool = False
 ) -> Tensor:
     """The submission's block, given copies of everything."""
+    d_ff = len(weights["ffn.fc1.weight"])
     output = adapters.run_gpt_block(
-        D_MODEL, HEADS, D_FF, dropout, copy_of(weights), x.clone(), training
+        D_MODEL, HEADS, d_ff, dropout, copy_of(weights), x.clone(), training
     )
     assert isinstance(output, Tensor), "A tensor is expected."
     return output
@@ -86,7 +88,8 @@ def gpt_logits(
     training: bool = False,
 ) -> Tensor:
     """The submission's language model, given copies of everything."""
-    sizes = (VOCABULARY, CONTEXT, D_MODEL, layers, HEADS, D_FF)
+    d_ff = len(weights["layers.0.ffn.fc1.weight"])
+    sizes = (VOCABULARY, CONTEXT, D_MODEL, layers, HEADS, d_ff)
     logits = adapters.run_gpt(
         *sizes, dropout, copy_of(weights), ids.clone(), tie_weights=tied, training=training
     )
@@ -98,7 +101,7 @@ def torch_block(weights: Weights, x: Tensor) -> Tensor:
     """The block by torch itself."""
     # On the meta device nothing is drawn for weights that are replaced anyway.
     layer = nn.TransformerEncoderLayer(
-        *(D_MODEL, HEADS, D_FF, 0.0, functional.gelu),
+        *(D_MODEL, HEADS, len(weights["ffn.fc1.bias"]), 0.0, functional.gelu),
         batch_first=True,
         norm_first=True,
         device="meta",
@@ -156,8 +159,9 @@ def test_gpt_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
 def test_gpt_block_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Hands dropout on to attention and feed-forward network, in training alone."""
     weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL)
+    expected = block_output(adapters, weights, x)
     y = without_dropout(partial(block_output, adapters, weights, x, dropout=0.5))
-    snapshot.assert_close(y, torch_block(weights, x), "output in evaluation")
+    snapshot.assert_close(y, expected, "output in evaluation, against that without dropout")
     for part, other in [("attention", "fc2"), ("the feed-forward network", "output_proj")]:
         alone = copy_of(weights, without=(f"{other}.weight", f"{other}.bias"))
         first, second = (
@@ -185,8 +189,8 @@ def test_gpt_block_epsilon(adapters: Any, snapshot: Snapshot, draw: Draws) -> No
 
 
 def test_gpt_block_sizes(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Works on each row by itself, and on one position as well as on many."""
-    weights, x = draw_block(draw), draw.normal(3, CONTEXT, D_MODEL)
+    """Works on each row by itself, on one position as well as on many, and with any d_ff."""
+    weights, x = draw_block(draw, d_ff=20), draw.normal(3, CONTEXT, D_MODEL)
     expected = torch_block(weights, x)
     snapshot.assert_close(block_output(adapters, weights, x), expected, f"{CONTEXT} positions")
     y = block_output(adapters, weights, x[1:2])
@@ -296,12 +300,13 @@ def test_gpt_dropout_nowhere_else(adapters: Any, snapshot: Snapshot, draw: Draws
 
 
 def test_gpt_lengths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Takes any number of tokens up to the context length, and any number of rows."""
-    for rows, length in ((1, 1), (2, 7), (3, CONTEXT)):
+    """Takes any number of tokens up to the context length, any number of rows, and any d_ff."""
+    for rows, length, d_ff in ((1, 1, D_FF), (2, 7, 20), (3, CONTEXT, D_FF)):
         # Other weights each time: nothing of one call may be left in the next.
-        weights, ids = draw_model(draw, 3), draw.integers(rows, length, high=VOCABULARY)
+        weights = draw_model(draw, 3, d_ff=d_ff)
+        ids = draw.integers(rows, length, high=VOCABULARY)
         logits = gpt_logits(adapters, weights, ids)
-        name = f"logits of token ids of shape ({rows}, {length})"
+        name = f"logits of token ids of shape ({rows}, {length}), d_ff={d_ff}"
         snapshot.assert_match(logits, name, atol=5e-4, rtol=5e-4)
 
 

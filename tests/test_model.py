@@ -189,13 +189,19 @@ def test_silu_half_precision(adapters: Any, draw: Draws, dtype: torch.dtype) -> 
 
 def test_swiglu(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Gates W₃x with SiLU(W₁x) and projects the product with W₂."""
+    w1, w2, w3 = draw.weight(64, 6), draw.weight(6, 64), draw.weight(64, 6)
+    snapshot.assert_match(adapters.run_swiglu(6, 64, w1, w2, w3, draw.normal(3, 5, 6)))
+
+
+def test_swiglu_width(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Has as many hidden features as it is told, not only a multiple of 64."""
     w1, w2, w3 = draw.weight(10, 6), draw.weight(6, 10), draw.weight(10, 6)
     snapshot.assert_match(adapters.run_swiglu(6, 10, w1, w2, w3, draw.normal(3, 5, 6)))
 
 
 def moving_weights() -> tuple[Tensor, Tensor, Tensor]:
-    """SwiGLU's weights of size 6 that only move features: W₁ by none, W₂ by two, W₃ by one."""
-    identity = torch.eye(6)
+    """SwiGLU's weights of size 64 that only move features: W₁ by none, W₂ by two, W₃ by one."""
+    identity = torch.eye(64)
     return identity, identity.roll(2, 0), identity.roll(1, 0)
 
 
@@ -206,25 +212,25 @@ def moving_swiglu(x: Tensor) -> Tensor:
 
 def test_swiglu_square(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Gives each of its three weights its own place, also where all are square."""
-    x = draw.normal(3, 5, 6)
+    x = draw.normal(3, 5, 64)
     # Where an exponential would overflow, the gate is 0 or what it is given.
     x[0, 0, :2] = torch.tensor([200.0, -200.0])
     expected = moving_swiglu(x)
-    snapshot.assert_close(adapters.run_swiglu(6, 6, *moving_weights(), x), expected)
+    snapshot.assert_close(adapters.run_swiglu(64, 64, *moving_weights(), x), expected)
 
 
 def test_swiglu_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Takes an input with any number of dimensions before the last."""
     for leading in LEADING_DIMENSIONS:
-        x = draw.normal(*leading, 6)
+        x = draw.normal(*leading, 64)
         expected = moving_swiglu(x)
-        y = adapters.run_swiglu(6, 6, *moving_weights(), x)
+        y = adapters.run_swiglu(64, 64, *moving_weights(), x)
         snapshot.assert_close(y, expected, f"input of shape {tuple(x.shape)}")
 
 
 def test_swiglu_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Lets the gradient flow back to the input through both branches."""
-    x, upstream = draw.normal(3, 5, 6), draw.normal(3, 5, 6)
+    x, upstream = draw.normal(3, 5, 64), draw.normal(3, 5, 64)
     expected = gradient(moving_swiglu, x, upstream)
-    found = gradient(lambda x: adapters.run_swiglu(6, 6, *moving_weights(), x), x, upstream)
+    found = gradient(lambda x: adapters.run_swiglu(64, 64, *moving_weights(), x), x, upstream)
     snapshot.assert_close(found, expected, "gradient")

@@ -1,5 +1,6 @@
 """Checks of softmax and of scaled dot-product attention."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ from torch.nn import functional
 
 from .comparison import is_finite
 from .draws import Draws
-from .properties import assert_leaves_arguments, gradient
+from .properties import assert_differs, assert_leaves_arguments, gradient
 from .snapshots import Snapshot
 
 
@@ -121,23 +122,36 @@ def test_attention_without_mask(adapters: Any, snapshot: Snapshot, draw: Draws) 
 def test_attention_hidden_keys(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Keeps keys and values that the mask hides out of the result altogether."""
     Q, K, V = draw_attention(draw, 3)
-    mask = torch.ones(3, 4, 7, dtype=torch.bool)
-    mask[..., 4:] = False
-    expected = functional.scaled_dot_product_attention(Q, K[:, :4], V[:, :4])
+    everything = torch.ones(3, 4, 7, dtype=torch.bool)
+    attention = adapters.run_scaled_dot_product_attention
+    expected = attention(Q, K[:, :4], V[:, :4], everything[..., :4])
     # The hidden keys have the greatest scores, and the slightest weight on their values shows.
     K[:, 4:], V[:, 4:] = 2.0 * Q[:, :3], 1e36
-    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
-    snapshot.assert_close(y, expected)
+    mask = everything.clone()
+    mask[..., 4:] = False
+    y = attention(Q, K, V, mask)
+    snapshot.assert_close(y, expected, "output, against that without the hidden keys")
+    seen = attention(Q, K, V, everything)
+    assert_differs(seen, expected, "Keys that the mask allows changed nothing.")
 
 
 def test_attention_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Takes queries, keys and values with any number of dimensions before the last two."""
-    for leading in [(), (1, 1), (2, 3, 2)]:
+    """Takes queries, keys and values with more dimensions before the last two."""
+    for leading in [(1, 1), (2, 3, 2)]:
         Q, K, V = draw_attention(draw, *leading)
         mask = draw_mask(draw, *leading)
         expected = functional.scaled_dot_product_attention(Q, K, V, mask)
         y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
         snapshot.assert_close(y, expected, f"queries of shape {tuple(Q.shape)}")
+
+
+def test_attention_unbatched(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Takes queries, keys and values without a batch dimension."""
+    Q, K, V = draw_attention(draw)
+    mask = draw_mask(draw)
+    expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+    y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
+    snapshot.assert_close(y, expected)
 
 
 def test_attention_shared_mask(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -151,16 +165,14 @@ def test_attention_shared_mask(adapters: Any, snapshot: Snapshot, draw: Draws) -
 
 def test_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Hides keys and finds weights just as well for a query whose scores are all very low."""
-    Q, K, V = draw_attention(draw, 3)
-    mask = draw_mask(draw, 3)
-    # One more feature brings the scores of the four queries down by 0 … 300 and changes no weight.
-    offsets = torch.tensor([0.0, 100.0, 200.0, 300.0]).view(4, 1).expand(3, 4, 1)
-    Q = torch.cat([Q, offsets], -1)
-    K = torch.cat([K, torch.full((3, 7, 1), -(7**0.5))], -1)
-    expected = functional.scaled_dot_product_attention(Q, K, V, mask)
+    # With small integers and √d_k = 4, float32 holds every score exactly.
+    Q, K = (draw.integers(3, length, 16, low=-2, high=3).float() for length in (4, 7))
+    V, mask = draw.normal(3, 7, 5), draw_mask(draw, 3)
+    # The last feature brings all scores of a query down by the same and changes no weight.
+    Q[..., -1], K[..., -1] = torch.tensor([0.0, 300.0, 3e4, 2e6]), -4.0
+    expected = functional.scaled_dot_product_attention(Q.double(), K.double(), V.double(), mask)
     y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
-    # Scores of 300 are known to 3e-5 in float32.
-    snapshot.assert_close(y, expected, atol=2e-3, rtol=1e-3)
+    snapshot.assert_close(y, expected.float())
 
 
 def test_attention_hidden_row(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -190,21 +202,18 @@ def test_attention_permutation(adapters: Any, snapshot: Snapshot, draw: Draws) -
 
 def test_attention_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Lets the gradient flow back to queries, keys and values."""
-    Q, K, V = draw_attention(draw, 3)
+    given = draw_attention(draw, 3)
     mask, upstream = draw_mask(draw, 3), draw.normal(3, 4, 5)
-    oracle, attention = (
-        functional.scaled_dot_product_attention,
-        adapters.run_scaled_dot_product_attention,
-    )
-    expected = gradient(lambda Q: oracle(Q, K, V, mask), Q, upstream)
-    found = gradient(lambda Q: attention(Q, K, V, mask), Q, upstream)
-    snapshot.assert_close(found, expected, "gradient of the queries")
-    expected = gradient(lambda K: oracle(Q, K, V, mask), K, upstream)
-    found = gradient(lambda K: attention(Q, K, V, mask), K, upstream)
-    snapshot.assert_close(found, expected, "gradient of the keys")
-    expected = gradient(lambda V: oracle(Q, K, V, mask), V, upstream)
-    found = gradient(lambda V: attention(Q, K, V, mask), V, upstream)
-    snapshot.assert_close(found, expected, "gradient of the values")
+
+    def found(attention: Callable[..., Tensor], i: int) -> Tensor:
+        return gradient(
+            lambda x: attention(*given[:i], x, *given[i + 1 :], mask), given[i], upstream
+        )
+
+    expected = [found(functional.scaled_dot_product_attention, i) for i in range(3)]
+    for i, name in enumerate(("queries", "keys", "values")):
+        y = found(adapters.run_scaled_dot_product_attention, i)
+        snapshot.assert_close(y, expected[i], f"gradient of the {name}")
 
 
 def test_attention_arguments(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

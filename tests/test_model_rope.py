@@ -55,29 +55,28 @@ def test_rope_lengths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
 
 
 def test_rope_positions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Uses the positions it is given: turning to i, and from there by j, is turning to i + j."""
-    x = draw.normal(3, 5, 8)
-    first, second = torch.tensor([7, 3, 3, 0, 1]), torch.tensor([2, 8, 5, 6, 0])
-    turned = adapters.run_rope(8, 100.0, 16, x.clone(), first)
-    turned_twice = adapters.run_rope(8, 100.0, 16, turned, second)
-    at_once = adapters.run_rope(8, 100.0, 16, x.clone(), first + second)
-    snapshot.assert_close(turned_twice, at_once, atol=TOLERANCE)
-    snapshot.assert_match(at_once, atol=TOLERANCE)
+    """Turns a vector by the position it is given, wherever in the sequence it stands."""
+    x, positions = draw.normal(3, 16, 8), torch.tensor(POSITIONS)
+    in_order = adapters.run_rope(8, 100.0, 16, x, torch.arange(16))
+    y = adapters.run_rope(8, 100.0, 16, x[:, positions], positions)
+    snapshot.assert_close(y, in_order[:, positions], "against positions in order", atol=TOLERANCE)
+    later = adapters.run_rope(8, 100.0, 16, x[:, positions], torch.arange(5, 10))
+    assert_differs(later[:, 1:3], y[:, 1:3], "Other positions changed nothing.")
 
 
 def test_rope_distance(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Makes the score of a query and a key depend on the distance of their positions alone."""
-    query, key = draw.normal(3, 5, 8), draw.normal(3, 5, 8)
-    i, j = torch.tensor([4, 0, 2, 9, 1]), torch.tensor([0, 3, 2, 5, 9])
-
-    def scores(i: Tensor, j: Tensor) -> Tensor:
-        turned_query: Tensor = adapters.run_rope(8, 100.0, 16, query.clone(), i)
-        turned_key: Tensor = adapters.run_rope(8, 100.0, 16, key.clone(), j)
-        return (turned_query * turned_key).sum(-1)
-
-    before = scores(i, j)
-    snapshot.assert_close(scores(i + 6, j + 6), before, "scores six positions later", atol=2e-3)
-    assert_differs(scores(i + 6, j), before, "The score stayed the same when only the query moved.")
+    query, key = (
+        adapters.run_rope(8, 100.0, 16, draw.normal(3, 1, 8).repeat(1, 16, 1), torch.arange(16))
+        for _ in range(2)
+    )
+    # Query i and key j.
+    scores = query @ key.mT
+    before = scores[:, :10, :10]
+    later = scores[:, 6:, 6:]
+    snapshot.assert_close(later, before, "scores six positions later", atol=2e-3)
+    moved = scores[:, 6:, :10]
+    assert_differs(moved, before, "The score stayed the same when only the query moved.")
 
 
 def test_rope_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

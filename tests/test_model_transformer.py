@@ -12,25 +12,25 @@ from .properties import assert_differs, gradient
 from .snapshots import Snapshot
 
 # Batch, heads, length, head size, d_ff and vocabulary all differ, so that no two can be mistaken.
-D_MODEL, HEADS, D_FF, LENGTH, CONTEXT, VOCABULARY = 12, 2, 20, 5, 16, 23
+D_MODEL, HEADS, D_FF, LENGTH, CONTEXT, VOCABULARY = 12, 2, 64, 5, 16, 23
 
 Weights = dict[str, Tensor]
 
 
-def draw_block(draw: Draws) -> Weights:
+def draw_block(draw: Draws, d_ff: int = D_FF) -> Weights:
     """The weights of one block, large enough for attention to tell its keys apart."""
     weights = {f"attn.{name}_proj.weight": draw.weight(D_MODEL, D_MODEL) for name in "qkv"}
     weights["attn.q_proj.weight"] *= 2.0
     weights["attn.output_proj.weight"] = draw.weight(D_MODEL, D_MODEL)
-    weights["ffn.w1.weight"] = draw.weight(D_FF, D_MODEL)
-    weights["ffn.w2.weight"] = draw.weight(D_MODEL, D_FF)
-    weights["ffn.w3.weight"] = draw.weight(D_FF, D_MODEL)
+    weights["ffn.w1.weight"] = draw.weight(d_ff, D_MODEL)
+    weights["ffn.w2.weight"] = draw.weight(D_MODEL, d_ff)
+    weights["ffn.w3.weight"] = draw.weight(d_ff, D_MODEL)
     weights["ln1.weight"] = draw.uniform(D_MODEL, low=0.5, high=1.5)
     weights["ln2.weight"] = draw.uniform(D_MODEL, low=0.5, high=1.5)
     return weights
 
 
-def draw_model(draw: Draws, num_layers: int) -> Weights:
+def draw_model(draw: Draws, num_layers: int, d_ff: int = D_FF) -> Weights:
     """The weights of a language model."""
     weights = {
         "token_embeddings.weight": draw.normal(VOCABULARY, D_MODEL),
@@ -38,7 +38,8 @@ def draw_model(draw: Draws, num_layers: int) -> Weights:
         "lm_head.weight": draw.weight(VOCABULARY, D_MODEL),
     }
     for i in range(num_layers):
-        weights |= {f"layers.{i}.{name}": weight for name, weight in draw_block(draw).items()}
+        block = draw_block(draw, d_ff)
+        weights |= {f"layers.{i}.{name}": weight for name, weight in block.items()}
     return weights
 
 
@@ -54,8 +55,9 @@ def block_output(
     adapters: Any, weights: Weights, x: Tensor, *, length: int = CONTEXT, theta: float = 100.0
 ) -> Tensor:
     """The submission's block, given copies of everything."""
+    d_ff = len(weights["ffn.w1.weight"])
     output = adapters.run_transformer_block(
-        D_MODEL, HEADS, D_FF, length, theta, copy_of(weights), x.clone()
+        D_MODEL, HEADS, d_ff, length, theta, copy_of(weights), x.clone()
     )
     assert isinstance(output, Tensor), "A tensor is expected."
     return output
@@ -65,8 +67,9 @@ def lm_logits(
     adapters: Any, weights: Weights, ids: Tensor, *, layers: int = 3, theta: float = 100.0
 ) -> Tensor:
     """The submission's language model, given copies of everything."""
+    d_ff = len(weights["layers.0.ffn.w1.weight"])
     logits = adapters.run_transformer_lm(
-        VOCABULARY, CONTEXT, D_MODEL, layers, HEADS, D_FF, theta, copy_of(weights), ids.clone()
+        VOCABULARY, CONTEXT, D_MODEL, layers, HEADS, d_ff, theta, copy_of(weights), ids.clone()
     )
     assert isinstance(logits, Tensor), "A tensor is expected."
     return logits
@@ -129,12 +132,12 @@ def test_transformer_block_sizes(adapters: Any, snapshot: Snapshot, draw: Draws)
 def test_transformer_block_two_configurations(
     adapters: Any, snapshot: Snapshot, draw: Draws
 ) -> None:
-    """Builds its angles for the theta and the length it is given, however often it is called."""
-    weights = draw_block(draw)
-    for theta, length in [(100.0, 16), (500000.0, 16), (100.0, 24)]:
-        x = draw.normal(3, length, D_MODEL)
+    """Is built for the theta, the length and the d_ff it is given, however often it is called."""
+    settings = [(100.0, 16, D_FF), (500000.0, 16, D_FF), (100.0, 24, D_FF), (100.0, 16, 20)]
+    for theta, length, d_ff in settings:
+        weights, x = draw_block(draw, d_ff), draw.normal(3, length, D_MODEL)
         y = block_output(adapters, weights, x, length=length, theta=theta)
-        snapshot.assert_match(y, f"theta={theta:g}, length={length}")
+        snapshot.assert_match(y, f"theta={theta:g}, length={length}, d_ff={d_ff}")
 
 
 def test_transformer_block_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -234,6 +237,8 @@ def test_transformer_lm_two_configurations(adapters: Any, snapshot: Snapshot, dr
         snapshot.assert_match(logits, f"theta={theta:g}, layers={layers}", atol=5e-4, rtol=5e-4)
     logits = lm_logits(adapters, draw_model(draw, 1), ids, layers=1)
     snapshot.assert_match(logits, "other weights", atol=5e-4, rtol=5e-4)
+    logits = lm_logits(adapters, draw_model(draw, 1, d_ff=20), ids, layers=1)
+    snapshot.assert_match(logits, "d_ff=20", atol=5e-4, rtol=5e-4)
 
 
 def test_transformer_lm_arguments(adapters: Any, draw: Draws) -> None:

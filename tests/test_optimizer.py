@@ -175,36 +175,40 @@ def test_adamw_parameters_of_equal_shape(adapters: Any, snapshot: Snapshot, draw
     snapshot.assert_close(actual, right_runs(values, gradients, **settings)[0])
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"lr": 0.1, "betas": (0.9, 0.999), "eps": 1e-2, "weight_decay": 0.3},
-        {"lr": 0.02, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 2.0},
-    ],
-    ids=["lr=0.1", "lr=0.02"],
-)
-def test_adamw_weight_decay(
-    adapters: Any, snapshot: Snapshot, draw: Draws, settings: dict[str, Any]
-) -> None:
-    """Takes lr · weight_decay of each parameter away, apart from what the gradient does."""
-    values = [draw.normal(*shape, scale=3.0) for shape in SHAPES]
+@pytest.mark.parametrize("eps", [1e-2, 1e-4])
+def test_adamw_epsilon(adapters: Any, snapshot: Snapshot, draw: Draws, eps: float) -> None:
+    """Adds the epsilon it is given to the root, so that a gradient of zero moves nothing."""
+    values = [draw.normal(*shape) for shape in SHAPES]
     gradients = gradients_of_all_sizes(draw, SHAPES)
+    for row in gradients:
+        row[0][:2] = 0.0
+    settings: dict[str, Any] = {"lr": 0.1, "betas": (0.9, 0.99), "eps": eps}
+    expected, *alternatives = right_runs(values, gradients, **settings, weight_decay=0.0)
     parameters = leaves(values)
-    actual = run(adapters.get_adamw_cls()(parameters, **settings), parameters, gradients)
-    expected, *alternatives = right_runs(values, gradients, **settings)
+    optimizer = adapters.get_adamw_cls()(parameters, **settings, weight_decay=NO_DECAY)
+    actual = run(optimizer, parameters, gradients)
     snapshot.assert_close(actual, expected, alternatives=tuple(alternatives))
 
 
-def test_adamw_zero_gradients(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Only shrinks a parameter whose gradient is zero, by 1 - lr · weight_decay a step."""
-    values = [draw.normal(4, 3), draw.normal(6)]
-    parameters = leaves(values)
-    optimizer = adapters.get_adamw_cls()(
-        parameters, lr=0.1, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.3
-    )
-    actual = run(optimizer, parameters, [[torch.zeros_like(value) for value in values]] * 3)
-    start = torch.cat([value.flatten() for value in values])
-    snapshot.assert_close(actual, torch.stack([start * 0.97**step for step in (1, 2, 3)]))
+@pytest.mark.parametrize(("lr", "weight_decay"), [(0.1, 0.3), (0.02, 2.0)])
+def test_adamw_weight_decay(
+    adapters: Any, snapshot: Snapshot, draw: Draws, lr: float, weight_decay: float
+) -> None:
+    """Takes lr · weight_decay of each parameter away, apart from what the gradient does."""
+    for shape in [(3, 4), (6,)]:
+        value = draw.normal(*shape, scale=3.0)
+        # All elements have the same gradient: whatever it does, decay alone brings them together.
+        gradients = [[draw.normal(1).expand(shape)] for _ in range(STEPS)]
+        apart = (value - value.view(-1)[0]).flatten()
+        kept = 1 - lr * weight_decay
+        expected = torch.stack([apart * kept ** (step + 1) for step in range(STEPS)])
+        (parameter,) = leaves([value])
+        optimizer = adapters.get_adamw_cls()(
+            [parameter], lr=lr, betas=(0.9, 0.99), eps=1e-8, weight_decay=weight_decay
+        )
+        rows = run(optimizer, [parameter], gradients)
+        name = f"how far elements of shape {shape} are from the first"
+        snapshot.assert_close(rows - rows[:, :1], expected, name)
 
 
 def test_adamw_missing_gradients(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -214,7 +218,7 @@ def test_adamw_missing_gradients(adapters: Any, snapshot: Snapshot, draw: Draws)
     gradients: list[Gradients] = [
         [row[0], row[1] if step % 2 else None, None] for step, row in enumerate(rows)
     ]
-    settings: dict[str, Any] = {"lr": 0.1, "betas": (0.9, 0.99), "eps": 1e-3, "weight_decay": 0.3}
+    settings: dict[str, Any] = {"lr": 0.1, "betas": (0.9, 0.99), "eps": 1e-12, "weight_decay": 0.3}
     parameters = leaves(values)
     actual = run(adapters.get_adamw_cls()(parameters, **settings), parameters, gradients)
     expected, *alternatives = right_runs(values, gradients, **settings)
@@ -225,7 +229,7 @@ def test_adamw_parameter_groups(adapters: Any, snapshot: Snapshot, draw: Draws) 
     """Gives each parameter group its own learning rate and weight decay."""
     values = [draw.normal(3, 4), draw.normal(5), draw.normal(3, 4)]
     gradients = gradients_of_all_sizes(draw, [(3, 4), (5,), (3, 4)])
-    shared: dict[str, Any] = {"betas": (0.9, 0.99), "eps": 1e-3}
+    shared: dict[str, Any] = {"betas": (0.9, 0.99), "eps": 1e-12}
     parameters = leaves(values)
     groups = [
         {"params": parameters[:2]},
@@ -246,7 +250,7 @@ def test_adamw_scheduled_learning_rate(adapters: Any, snapshot: Snapshot, draw: 
     values = [draw.normal(*shape) for shape in SHAPES]
     gradients = gradients_of_all_sizes(draw, SHAPES)
     rates = [0.01 * (step + 1) for step in range(STEPS)]
-    settings: dict[str, Any] = {"betas": (0.9, 0.99), "eps": 1e-3, "weight_decay": 0.3}
+    settings: dict[str, Any] = {"betas": (0.9, 0.99), "eps": 1e-12, "weight_decay": 0.3}
     parameters = leaves(values)
     optimizer = adapters.get_adamw_cls()(parameters, lr=1.0, **settings)
     actual = run(optimizer, parameters, gradients, rates)

@@ -57,13 +57,13 @@ def test_special_tokens_in_the_order_given() -> None:
 
 def test_a_right_part_is_not_blamed() -> None:
     """What explains a failure in the problem itself does so whatever was found before."""
-    made = ("causal_without_mask", "not_turned_without_positions")
+    made = ("causal_without_mask", "positions_cut_off")
     mistakes = [known for known in MISTAKES if known.id.split("/")[1] in made]
     replaced = {name: part for known in mistakes for name, part in known.replaces.items()}
-    checks = ("test_attention_without_mask", "test_multihead_attention_no_positions")
+    checks = ("test_attention_without_mask", "test_multihead_attention_positions")
     mask, positions = outcomes_of(*checks, **replaced)
     assert "scaled_dot_product_attention/causal_without_mask" in mask.mistakes
-    assert "multihead_self_attention/not_turned_without_positions" in positions.mistakes
+    assert "multihead_self_attention/positions_cut_off" in positions.mistakes
     assert {name.split("/")[0] for name in positions.mistakes} == {"multihead_self_attention"}
 
 
