@@ -3,12 +3,12 @@
 rapidfuzz compares: it is exact, needs no threshold on hashes, and takes seconds for a whole class.
 """
 
+import contextlib
 import io
 import keyword
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
@@ -24,7 +24,7 @@ MAX_TOKENS = 50_000
 FIRST, KINDS = 0x4E00, 20_000
 NAME, NUMBER, TEXT = "\u0101", "\u0102", "\u0103"
 LAYOUT = {
-    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    *(tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT),
     *(tokenize.ENCODING, tokenize.ENDMARKER),
 }
 
@@ -45,28 +45,30 @@ class Group:
 def tokens(staged: Staged) -> str:
     """What a submission's modules say, a character a token, whatever names and layout are.
 
-    The adapters are left out: they are mostly the same for all.
+    Each statement is a line. The adapters are left out: they are mostly the same for all.
     """
     adapters = staged.module.rpartition(".")[2] + ".py"
     found: list[str] = []
     for path in sorted(staged.root.rglob("*.py")):
-        if path.name != adapters and len(found) < MAX_TOKENS:
-            found += tokens_of(path)
-    return "".join(found[:MAX_TOKENS])
+        if path.name != adapters:
+            with contextlib.suppress(OSError):
+                found += lines(path.read_bytes())
+    return "\n".join(found)[:MAX_TOKENS]
 
 
-def tokens_of(path: Path) -> list[str]:
-    """The tokens of one module, as far as they can be read."""
+def lines(source: bytes) -> Iterator[str]:
+    """The tokens of each statement of a module, as far as it can be read."""
     found: list[str] = []
     attribute = False
-    try:
-        for token in tokenize.tokenize(io.BytesIO(path.read_bytes()).readline):
-            if token.type not in LAYOUT:
+    with contextlib.suppress(SyntaxError, tokenize.TokenError, UnicodeError):
+        for token in tokenize.tokenize(io.BytesIO(source).readline):
+            if token.type == tokenize.NEWLINE:
+                yield "".join(found)
+                found = []
+            elif token.type not in LAYOUT:
                 found.append(letter(token, attribute=attribute))
                 attribute = token.string == "."
-    except (OSError, SyntaxError, tokenize.TokenError, UnicodeError):
-        pass
-    return found
+    yield "".join(found)
 
 
 def letter(token: tokenize.TokenInfo, *, attribute: bool) -> str:
@@ -83,13 +85,15 @@ def letter(token: tokenize.TokenInfo, *, attribute: bool) -> str:
     return chr(FIRST + total)
 
 
-def groups(submissions: Sequence[tuple[str, str]]) -> list[Group]:
+def groups(submissions: Sequence[tuple[str, str]], handed_out: Container[str] = ()) -> list[Group]:
     """The groups of submissions that are alike, the largest and most alike first.
 
     Args:
         submissions: names with tokens.
+        handed_out: the statements that everyone was given, which do not count.
     """
-    named = [(name, text) for name, text in submissions if len(text) >= FEWEST_TOKENS]
+    own = [(name, without(text, handed_out)) for name, text in submissions]
+    named = [(name, text) for name, text in own if len(text) >= FEWEST_TOKENS]
     texts = [text for _, text in named]
     shares = cdist(texts, texts, scorer=Indel.normalized_similarity, score_cutoff=ALIKE, workers=1)
     leader = list(range(len(named)))
@@ -106,3 +110,8 @@ def groups(submissions: Sequence[tuple[str, str]]) -> list[Group]:
     ]
     alike = [group for group in found if len(group.names) > 1]
     return sorted(alike, key=lambda group: (-len(group.names), -group.share))
+
+
+def without(text: str, handed_out: Container[str]) -> str:
+    """The tokens of the statements that were not handed out."""
+    return "".join(line for line in text.split("\n") if line not in handed_out)

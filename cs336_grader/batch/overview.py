@@ -2,7 +2,7 @@
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cs336_grader.records import CheckResult, Report, Tier, Verdict
@@ -63,7 +63,7 @@ class Overview:
 
     Attributes:
         done: all submissions, by their names.
-        percents: of each that was graded, by its name.
+        percents: of its own maximum, of each that was graded, by its name.
         bins: how many have 0 to 10 percent, 10 to 20 and so on; full marks are in the last.
         problems: those that cost most first.
         mistakes: those that were found most often first.
@@ -80,6 +80,14 @@ class Overview:
     unjudged: tuple[Graded, ...]
     empty: tuple[Graded, ...]
     groups: tuple[likeness.Group, ...]
+
+    @property
+    def maxima(self) -> list[tuple[float, int]]:
+        """What the percents are of: each maximum, and how many it is that of."""
+        counted = Counter(
+            one.report.max_score for one in self.done if one.record.name in self.percents
+        )
+        return sorted(counted.items())
 
     @property
     def median(self) -> float:
@@ -104,8 +112,13 @@ class Overview:
         return [(one.name, megabytes(one.memory_bytes)) for one in records]
 
 
-def overview(done: Iterable[Graded]) -> Overview:
-    """A class from above."""
+def overview(done: Iterable[Graded], handed_out: Container[str] = ()) -> Overview:
+    """A class from above.
+
+    Args:
+        done: the submissions.
+        handed_out: the statements that everyone was given: see ``likeness``.
+    """
     everyone = tuple(sorted(done, key=lambda one: one.record.name.casefold()))
     graded = [one for one in everyone if one.record.status is Status.GRADED]
     percents = {one.record.name: round(summary.percent(one.report), 1) for one in graded}
@@ -118,7 +131,9 @@ def overview(done: Iterable[Graded]) -> Overview:
         mistakes=tuple(mistakes(graded)),
         unjudged=tuple(one for one in everyone if one.record.status is not Status.GRADED),
         empty=tuple(one for one in everyone if one.record.ran_nothing),
-        groups=tuple(likeness.groups([(d.record.name, d.record.tokens) for d in everyone])),
+        groups=tuple(
+            likeness.groups([(one.record.name, one.record.tokens) for one in everyone], handed_out)
+        ),
     )
 
 

@@ -60,7 +60,8 @@ def handed_in_as(submission: Submission) -> str:
     """The student's id, and what was handed in, where its name is more than the submission's."""
     name, file = submission.name, submission.file
     plain = file in {name + ending for ending in ("", *ENDINGS)}
-    return ", ".join(filter(None, (submission.told.sid, "" if plain else file)))
+    sid = f"id {submission.told.sid}" if submission.told.sid else ""
+    return ", ".join(filter(None, (sid, "" if plain else file)))
 
 
 def bar(count: int, most: int) -> int:

@@ -31,7 +31,8 @@ def render(
     writer.line(f"{graded} of {len(seen.done)} submissions graded", "bold")
     if graded:
         counted = f", with {len(seen.empty)} of which nothing ran" if seen.empty else ""
-        writer.line(f"  mean {seen.mean:.1f} %, median {seen.median:.1f} %{counted}")
+        of = " of each one's own maximum" if len(seen.maxima) > 1 else ""
+        writer.line(f"  mean {seen.mean:.1f} %, median {seen.median:.1f} %{of}{counted}")
     write_list(
         writer,
         "Points were lost most in",

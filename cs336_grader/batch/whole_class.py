@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cs336_grader.handout.contents import stubs
+from cs336_grader.handout.outline import outline
 from cs336_grader.pipeline import assignment_asked_for
 from cs336_grader.preforked import Entrance, Preforked
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
-from cs336_grader.rubric import RUBRIC, read_rubric
+from cs336_grader.rubric import Assignment, load_assignment
 
-from . import page, slots
+from . import likeness, page, slots
 from .grading import request_for
 from .overview import Overview, overview
 from .records import (
@@ -105,13 +107,19 @@ def is_done(known: Graded, submission: Submission, settings: Settings) -> bool:
 
 def write_class(done: Sequence[Graded], found: Found, settings: Settings, out: Path) -> Overview:
     """Write the gradebook and the page of a class."""
-    seen = overview(done)
+    assignment = load_assignment(Path(settings.assignment))
+    seen = overview(done, handed_out(assignment))
     known = {one.name: one for one in found.submissions}
     rows = [row(one, known[one.record.name]) for one in seen.done]
     write(out / GRADEBOOK, gradebook.table(without_empty(rows)))
-    title = read_rubric(Path(settings.assignment) / RUBRIC).title
-    write(out / PAGE, page.render(title, seen, found))
+    write(out / PAGE, page.render(assignment.rubric.title, seen, found))
     return seen
+
+
+def handed_out(assignment: Assignment) -> frozenset[str]:
+    """The statements of the modules that students were given."""
+    given = stubs(assignment, outline(assignment, {}))
+    return frozenset(line for source in given.values() for line in likeness.lines(source))
 
 
 def row(one: Graded, submission: Submission) -> dict[str, object]:

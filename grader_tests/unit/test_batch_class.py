@@ -17,11 +17,13 @@ from cs336_grader.batch.overview import overview
 from cs336_grader.batch.records import Graded, Record, Status, save
 from cs336_grader.batch.settings import Settings, differences, digest_of
 from cs336_grader.batch.submissions import Found, Submission
-from cs336_grader.batch.whole_class import row, write_class
+from cs336_grader.batch.whole_class import handed_out, row, write_class
+from cs336_grader.handout.contents import stubs
+from cs336_grader.handout.outline import outline
 from cs336_grader.records import Staged
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.formats import FORMATS, Destination, publish
-from grader_tests.assignments import TINY
+from grader_tests.assignments import ASSIGNMENT, TINY
 from grader_tests.unit.sample_reports import CASES, DIVIDED, HOSTILE, report
 from grader_tests.unit.submissions import write
 
@@ -74,6 +76,20 @@ def test_a_mistake_is_counted_once_where_it_was_made() -> None:
     assert (found.id, found.names) == ("moving_average/padded", ("a", "b"))
     assert found.said == "Your output is what you get when the end is padded."
     assert found.lost == pytest.approx(2.0)
+
+
+def test_percents_are_of_each_ones_own_maximum() -> None:
+    """Who chose a track of fewer points and has them all has as much as anybody."""
+    mixed = CASES["mixed"]
+    small = replace(mixed, score=2.0, max_score=2.0)
+    large = replace(mixed, score=50.0, max_score=100.0)
+    done = [replace(graded(name), report=one) for name, one in (("a", small), ("b", large))]
+    seen = overview(done)
+    assert (seen.mean, seen.median) == (75.0, 75.0)
+    assert "2 points (1), 100 points (1)." in page.render("Words", seen, found(done))
+    text = terminal.render(seen, found(done), 80, True, ()).plain
+    assert "mean 75.0 %, median 75.0 % of each one's own maximum" in text
+    assert "own maximum" not in page.render("Words", overview(done[:1]), found(done))
 
 
 def test_a_class_without_a_grade() -> None:
@@ -161,7 +177,7 @@ def test_what_a_platform_tells_is_in_the_gradebook_and_on_the_page(tmp_path: Pat
     others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"]
     assert not any("example.org" in path.read_text(encoding="utf-8") for path in others)
     shown = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert '<span class="badge partly">late</span><br><span class="names">=017</span>' in shown
+    assert '<span class="badge partly">late</span><br><span class="names">id =017</span>' in shown
     assert (
         "Handed in late\n  b (=017)"
         in terminal.render(overview(done), everybody, 80, True, ()).plain
@@ -217,6 +233,34 @@ def test_what_is_alike_is_found_whatever_it_is_called(tmp_path: Path) -> None:
     texts = {"a": CODE, "b": f"# mine\n{RENAMED}", "c": OTHER * 20, "d": "x = 1\n", "e": "x = 1\n"}
     found = likeness.groups([tokens(tmp_path, name, text) for name, text in texts.items()])
     assert [(group.names, group.share) for group in found] == [(("a", "b"), 1.0)]
+
+
+def test_what_was_handed_out_does_not_count(tmp_path: Path) -> None:
+    """Stubs are the same for all, and so is a small part that two have written; a copy is not."""
+    given = stubs(ASSIGNMENT, outline(ASSIGNMENT, {}))
+    package = {name: text for name, text in given.items() if not name.startswith("tests/")}
+    model = package["cs336_basics/layers.py"]
+    linear = model.replace(b"raise NotImplementedError", b"return x @ self.weight.T #", 1)
+    assert linear != model
+    entire = "\n\n".join(
+        f"def part{n}(x, y):\n    return {'x * ' * n}y + {n}" for n in range(1, 30)
+    )
+    written = {
+        **{name: {} for name in ("untouched", "none")},
+        **{name: {"cs336_basics/layers.py": linear} for name in ("first", "second")},
+        **{name: {"cs336_basics/own.py": entire.encode()} for name in ("original", "copy")},
+        "other": {"cs336_basics/own.py": OTHER.encode() * 20},
+    }
+    found = []
+    for name, own in written.items():
+        root = write(tmp_path / name, {**package, **own})
+        found.append(
+            (name, likeness.tokens(Staged(name, "", root, "tests.adapters", (), (), frozenset())))
+        )
+    assert len(likeness.groups(found)[0].names) > 2
+    alike = likeness.groups(found, handed_out(ASSIGNMENT))
+    assert [group.names for group in alike] == [("original", "copy")]
+    assert likeness.without(found[0][1], handed_out(ASSIGNMENT)) == ""
 
 
 def test_no_code_is_too_strange_to_be_compared(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_class_of_nine(tmp_path: Path, platform: str) -> None:
     for one in STUDENTS:
         row = {column: cell.removeprefix("'") for column, cell in by_id[one.sid].items()}
         assert row["file"].partition("/")[0] in there
-        assert f'<span class="names">{one.sid}' in page
+        assert f'<span class="names">id {one.sid}' in page
         name = unicodedata.normalize("NFC", one.name)
         if platform == "canvas":
             assert row["student"] == name.replace(" ", "").replace(",", "").lower()
