@@ -29,6 +29,7 @@ from .exports import (
 from .records import GRADEBOOK, PAGE
 from .settings import SETTINGS
 
+NOTHING_ELSE = ", and nothing else of this student is graded"
 MAX_NAME = 80
 MAX_NAME_BYTES = 200
 MAX_BYTES = 16 * 2**20
@@ -81,30 +82,41 @@ def find(folder: Path, but: Path) -> Found:
     """
     listed = listed_by_gradescope(folder)
     told: dict[Path, HandedIn] = {}
-    left_out: list[str] = []
-    typed: dict[Path, HandedIn] = {}
+    aside: dict[Path, tuple[HandedIn, str]] = {}
     for path in visible(folder):
         if path.name == GRADESCOPE or path.resolve() == but.resolve():
             continue
         known = told_of(path, listed)
         if known.typed:
-            typed[path] = known
+            aside[path] = known, "typed text"
         elif path.is_dir() or is_archive(path):
             told[path] = known
         else:
-            left_out.append(f"{path.name}: no folder and no archive")
-    with_files = {(known.student, known.sid) for known in told.values()}
-    for path, known in typed.items():
-        alone = (known.student, known.sid) not in with_files
-        left_out.append(f"{path.name}: typed text{', and no file is there' if alone else ''}")
-    chosen, others = one_a_student(told)
-    left_out += others
+            aside[path] = known, "no folder and no archive"
+    chosen, older = one_a_student(told)
     submissions = []
     for name, path in unique(chosen):
         inner = within(path)
         file = inner.relative_to(folder).as_posix()
         submissions.append(Submission(name, inner, file, chosen[path]))
-    return Found(tuple(submissions), tuple(left_out))
+    return Found(tuple(submissions), (*without_work(aside, told), *older))
+
+
+def without_work(
+    aside: Mapping[Path, tuple[HandedIn, str]], told: Mapping[Path, HandedIn]
+) -> list[str]:
+    """What is no submission, and why; first that of students who have none.
+
+    Args:
+        aside: what is no submission, with why.
+        told: the submissions.
+    """
+    students = {(known.student, known.sid) for known in told.values()}
+    lines: list[tuple[bool, str]] = []
+    for path, (known, why) in aside.items():
+        alone = known != UNKNOWN and (known.student, known.sid) not in students
+        lines.append((not alone, f"{path.name}: {why}{NOTHING_ELSE if alone else ''}"))
+    return [line for _, line in sorted(lines)]
 
 
 def is_archive(path: Path) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .listing import MAX_FILES, Listing, read_capped, takes_folders
+from .listing import MAX_FILES, Listing, folders_to_look_into, read_capped
 from .notes import Notes, named
 
 # Neither a link nor a pipe that was put in a file's place can be followed or hang.
@@ -45,14 +45,13 @@ class FolderSource:
         except OSError as error:
             what = f"{folder} in {self.name}" if folder.parts else self.name
             raise CouldNotJudgeError(f"{what} cannot be read: {error.strerror or error}") from error
+        below = folders_to_look_into(found)
         for name, status in found.items():
             path = folder / name
             if stat.S_ISLNK(status.st_mode):
                 self.notes.skipped("links are not followed", path)
             elif stat.S_ISDIR(status.st_mode):
-                # A hidden folder with nothing beside it may be what the work was packed in.
-                looked_into = takes_folders((name,)) or (len(found) == 1 and name != ".git")
-                if looked_into and self.listing.path_of(str(path)) is not None:
+                if name in below and self.listing.path_of(str(path)) is not None:
                     self.listing.count()
                     self.pending.append(path)
             elif stat.S_ISREG(status.st_mode):

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
 from .git_copies import copy_of
-from .listing import MAX_FILE_BYTES, Listing, takes_folders
+from .listing import MAX_FILE_BYTES, Listing, folders_to_look_into
 from .notes import Notes
 
 MAX_TREE_BYTES = 2**24
@@ -98,7 +98,9 @@ class GitSource:
             tree = self.reader.find(hash_of_tree)
             if tree is None or tree.type != "tree" or tree.size > MAX_TREE_BYTES:
                 raise CouldNotJudgeError(f"{self.name} has no readable folder {above or '.'}")
-            for mode, name, found in tree_entries(self.reader.content(tree)):
+            entries = list(tree_entries(self.reader.content(tree)))
+            below = folders_to_look_into([name for _, name, _ in entries])
+            for mode, name, found in entries:
                 path = f"{above}{name}"
                 if "/" in name or name in {"", ".", ".."}:
                     self.notes.skipped("is no name of a file", path)
@@ -107,7 +109,7 @@ class GitSource:
                 elif mode == SUBMODULE_MODE:
                     self.notes.skipped("submodules are not fetched", path)
                 elif mode == FOLDER_MODE:
-                    if takes_folders((name,)) and self.listing.path_of(path) is not None:
+                    if name in below and self.listing.path_of(path) is not None:
                         self.listing.count()
                         pending.append((found, f"{path}/"))
                 else:

@@ -1,7 +1,7 @@
 """Which files of a container can be a submission's: the same rules for every kind of container."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, Generic, TypeVar
@@ -129,6 +129,17 @@ def takes_folders(names: tuple[str, ...]) -> bool:
     """Whether what lies in folders of these names can be a student's source."""
     hidden = (name.startswith(".") and name != ".." for name in names)
     return not any(hidden) and IGNORED_FOLDERS.isdisjoint(names)
+
+
+def folders_to_look_into(names: Collection[str]) -> frozenset[str]:
+    """Of what a folder holds, what can hold the work if it is a folder.
+
+    Hidden folders can where all is hidden.
+    """
+    all_hidden = all(name.startswith(".") or name in IGNORED_FOLDERS for name in names)
+    return frozenset(
+        name for name in names if takes_folders((name,)) or (all_hidden and name != ".git")
+    )
 
 
 def takes_file(name: str) -> bool:

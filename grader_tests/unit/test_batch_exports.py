@@ -167,7 +167,7 @@ def test_typed_text_is_no_submission(tmp_path: Path) -> None:
     left_out = find(tmp_path, but=tmp_path / "class").left_out
     assert len(left_out) == 6
     name = "Somebody Else_99_assignsubmission_onlinetext"
-    assert f"{name}: typed text, and no file is there" in left_out
+    assert left_out[0] == f"{name}: typed text, and nothing else of this student is graded"
     assert "Ada Lovelace_0011_assignsubmission_onlinetext: typed text" in left_out
 
 

@@ -146,6 +146,14 @@ def test_a_part_of_the_work_that_cannot_be_taken_is_not_judged(
         assert staged(kind, files) is None
 
 
+@pytest.mark.parametrize("kind", PACKERS)
+def test_work_in_a_hidden_folder_is_not_judged(kind: str) -> None:
+    """It is no zero; a hidden folder beside the work is of no matter."""
+    assert staged(kind, below("a/.work")) is None
+    assert staged(kind, {**below("a/.work"), "a/.DS_Store": "", "__MACOSX/x": ""}) is None
+    assert staged(kind, {**WORK, **below(".old")}) is not None
+
+
 def test_what_leads_out_is_left_out_and_told() -> None:
     """The rest is judged."""
     found = staged("zip", {**WORK, "../../evil.py": "x = 1"})
