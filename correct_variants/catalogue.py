@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -32,10 +33,13 @@ class Variant:
 VARIANTS: list[Variant] = []
 
 
-def variant(problem: str, adapter: str, **beside: Adapter) -> Callable[[A], A]:
-    """Enter the function below as a right way to write an adapter.
+def enter(
+    catalogue: list[Variant], problem: str, adapter: str, **beside: Adapter
+) -> Callable[[A], A]:
+    """Enter the function below as a way to write an adapter.
 
     Args:
+        catalogue: the list it goes to.
         problem: the problem it belongs to.
         adapter: the adapter it takes the place of.
         beside: further adapters that go with it.
@@ -44,17 +48,20 @@ def variant(problem: str, adapter: str, **beside: Adapter) -> Callable[[A], A]:
         ValueError: it has no docstring or its name is taken.
     """
 
-    def enter(function: A) -> A:
+    def entered(function: A) -> A:
         name = f"{problem}/{function.__name__}"
         sentence = inspect.getdoc(function)
         if not sentence:
             raise ValueError(f"{name} has no docstring: say what is special about it")
-        if any(known.id == name for known in VARIANTS):
+        if any(known.id == name for known in catalogue):
             raise ValueError(f"{name} is entered twice: rename one of them")
-        VARIANTS.append(Variant(name, problem, {adapter: function, **beside}, sentence))
+        catalogue.append(Variant(name, problem, {adapter: function, **beside}, sentence))
         return function
 
-    return enter
+    return entered
+
+
+variant = partial(enter, VARIANTS)
 
 
 def adapters_with(variant: Variant) -> SimpleNamespace:

@@ -1,9 +1,10 @@
 """What an assignment's suite is tried on: right and wrong ways to write its adapters.
 
-The assignment brings them in two packages beside its suite, which the rubric names. Each has a list
-of entries with ``id`` and ``problem``, a function ``adapters_with`` that makes all adapters of a
+The assignment brings them in packages beside its suite, which the rubric names. Each has a list of
+entries with ``id`` and ``problem``, a function ``adapters_with`` that makes all adapters of a
 submission with one of them in it, and may have ``NARROW_MARGINS``: comparisons that are known to
-separate right from wrong by less than a factor of ten, each with the reason.
+separate right from wrong by less than a factor of ten, each with the reason. Degenerate work that
+needs no knowledge of the assignment is added to its own.
 """
 
 import importlib
@@ -17,6 +18,7 @@ from typing import Literal
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.rubric import Assignment
 
+from .degenerate import ANSWERS, degenerate
 from .records import Entry, Kind, Listing
 
 
@@ -75,9 +77,13 @@ def load(assignment: Assignment) -> Catalogues:
     for known in (
         *implementations(variants, Kind.VARIANT),
         *implementations(mistakes, Kind.MISTAKE),
+        *answers(assignment, variants),
+        *own_degenerate(assignment),
     ):
         if known.entry.problem not in found:
             raise CatalogueError(f"{known.entry.id}: the rubric has no such problem")
+        if any(known.entry.id == other.entry.id for other in found[known.entry.problem]):
+            raise CatalogueError(f"{known.entry.id} is entered twice: rename one of them")
         found[known.entry.problem].append(known)
     narrow: dict[str, str] = {}
     for package in (variants, mistakes):
@@ -85,9 +91,10 @@ def load(assignment: Assignment) -> Catalogues:
     return Catalogues({problem: tuple(own) for problem, own in found.items()}, narrow)
 
 
-def catalogue(
-    assignment: Assignment, key: Literal["known_mistakes", "correct_variants"]
-) -> ModuleType:
+Key = Literal["known_mistakes", "correct_variants", "degenerate_work"]
+
+
+def catalogue(assignment: Assignment, key: Key) -> ModuleType:
     """One of an assignment's catalogues.
 
     Raises:
@@ -108,12 +115,35 @@ def catalogue(
 
 def implementations(package: ModuleType, kind: Kind) -> Iterator[Implementation]:
     """The entries of a catalogue."""
-    for known in package.MISTAKES if kind is Kind.MISTAKE else package.VARIANTS:
+    lists = {
+        Kind.VARIANT: "VARIANTS",
+        Kind.MISTAKE: "MISTAKES",
+        Kind.DEGENERATE: "DEGENERATE",
+    }
+    for known in getattr(package, lists[kind]):
         sentence = known.wrong if kind is Kind.MISTAKE else known.sentence
         yield Implementation(
             Entry(known.id, kind, known.problem, sentence),
             LocalAdapters(partial(package.adapters_with, known)),
         )
+
+
+def answers(assignment: Assignment, variants: ModuleType) -> Iterator[Implementation]:
+    """For each problem, the answers without any work that need no knowledge of it."""
+    if not variants.VARIANTS:
+        return
+    right = partial(variants.adapters_with, variants.VARIANTS[0])
+    for problem in assignment.rubric.problems:
+        for name, (sentence, answer) in ANSWERS.items():
+            make = partial(degenerate, assignment.adapter_names, right, answer)
+            entry = Entry(f"{problem}/answers_{name}", Kind.DEGENERATE, problem, sentence)
+            yield Implementation(entry, LocalAdapters(make))
+
+
+def own_degenerate(assignment: Assignment) -> Iterator[Implementation]:
+    """The assignment's own degenerate work, if the rubric names any."""
+    if assignment.rubric.degenerate_work is not None:
+        yield from implementations(catalogue(assignment, "degenerate_work"), Kind.DEGENERATE)
 
 
 def not_written(*_arguments: object, **_options: object) -> None:

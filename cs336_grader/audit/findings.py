@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
+from cs336_grader.judging.scoring import points
 from cs336_grader.records import Tier
-from cs336_grader.rubric import Assignment, Check
+from cs336_grader.rubric import Assignment, Check, Rubric
 
 from . import margins
 from .records import (
@@ -13,6 +14,7 @@ from .records import (
     Audit,
     CheckResult,
     ComparisonResult,
+    DegenerateResult,
     Entry,
     Fault,
     Kind,
@@ -23,6 +25,8 @@ from .records import (
 )
 
 RIGHT = (Kind.REFERENCE, Kind.VARIANT)
+# The largest share of a problem's points that degenerate work may earn.
+MOST_EARNED = 0.05
 
 
 class Evidence:
@@ -89,6 +93,7 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
     mistakes: list[MistakeResult] = []
     comparisons: list[ComparisonResult] = []
     twins: list[tuple[str, ...]] = []
+    degenerate: list[DegenerateResult] = []
     faults: list[Fault] = []
     seeds = {each.job.seed: each.job.mistakes for each in found}
     variants: list[str] = []
@@ -102,7 +107,9 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
         margin = list(comparison_results(evidence, judged, listing.narrow))
         comparisons += margin
         twins += shared(evidence.alike)
-        faults += [*wrong_with(evidence), *survivors(judged)]
+        earned = degenerate_results(evidence, assignment.rubric)
+        degenerate += earned
+        faults += [*wrong_with(evidence), *survivors(judged), *unearned(earned)]
         faults += [fault for each in margin for fault in margins.faults(each)]
         faults += margins.outdated(margin, own, listing.narrow)
     return Audit(
@@ -115,6 +122,7 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
         tuple(checks),
         tuple(comparisons),
         tuple(twins),
+        tuple(degenerate),
         tuple(faults),
     )
 
@@ -140,6 +148,31 @@ def mistake_result(evidence: Evidence, known: Entry) -> MistakeResult:
         distance=None if best.distance == inf else best.distance,
         survives=not all(any(map(evidence.counts, failed)) for failed in by_seed),
     )
+
+
+def degenerate_results(evidence: Evidence, rubric: Rubric) -> list[DegenerateResult]:
+    """What degenerate work would earn at the first seed."""
+    problem = rubric.problems[evidence.problem]
+    found = []
+    for known in evidence.of(Kind.DEGENERATE):
+        seed = min(evidence.trials[known.id], default=0)
+        ran = {trial.check for trial in evidence.trials[known.id][seed]}
+        passed = ran.difference(evidence.failed(known.id, seed))
+        earned = points(problem, rubric.scoring.edge_share, passed)
+        passes = tuple(c for c in evidence.checks if c in passed and evidence.counts(c))
+        share = earned / problem.points
+        found.append(
+            DegenerateResult(known.id, known.problem, known.sentence, earned, share, passes)
+        )
+    return found
+
+
+def unearned(degenerate: Iterable[DegenerateResult]) -> Iterator[Fault]:
+    """Degenerate work that earns more than it may."""
+    for each in degenerate:
+        if each.share > MOST_EARNED:
+            message = f"earns {each.share:.0%} of the points without any work: it passes "
+            yield Fault(each.id, each.problem, message + ", ".join(each.passes))
 
 
 def check_result(

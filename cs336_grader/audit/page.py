@@ -3,7 +3,7 @@
 from cs336_grader.records import Tier
 from cs336_grader.reports import html_page, html_report
 
-from . import summary
+from . import findings, summary
 from .records import Audit
 
 # Of the narrowest margins, this many are shown at the top.
@@ -21,6 +21,8 @@ def render(audit: Audit) -> str:
         sections=list(summary.sections(audit)),
         narrowest=summary.narrowest(audit.comparisons)[:MOST],
         idle=summary.idle(audit),
+        best_paid=summary.best_paid(audit),
+        most_earned=findings.MOST_EARNED,
         multiple=summary.multiple,
         counted=summary.counted,
         tiers=Tier,

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     STUBS = "stubs"
     VARIANT = "variant"
     MISTAKE = "mistake"
+    DEGENERATE = "degenerate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,25 @@ class MistakeResult:
 
 
 @dataclass(frozen=True, slots=True)
+class DegenerateResult:
+    """What is earned without any work.
+
+    Attributes:
+        sentence: what is answered instead.
+        points: what it earns at the first seed.
+        share: the same as a share of the problem's points.
+        passes: the checks that count and that it passes.
+    """
+
+    id: str
+    problem: str
+    sentence: str
+    points: float
+    share: float
+    passes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """What a check is good for.
 
@@ -185,6 +205,7 @@ class Audit:
     Attributes:
         variants: the right implementations, all of which are to pass.
         twins: groups of mistakes that no check tells apart.
+        degenerate: what is earned without any work.
         faults: what does not hold; the suite is sound where there is nothing.
     """
 
@@ -197,4 +218,5 @@ class Audit:
     checks: tuple[CheckResult, ...]
     comparisons: tuple[ComparisonResult, ...]
     twins: tuple[tuple[str, ...], ...]
+    degenerate: tuple[DegenerateResult, ...]
     faults: tuple[Fault, ...]

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from cs336_grader.records import Tier
 
 from . import margins
-from .records import Audit, CheckResult, ComparisonResult, Fault, MistakeResult
+from .records import (
+    Audit,
+    CheckResult,
+    ComparisonResult,
+    DegenerateResult,
+    Fault,
+    MistakeResult,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,12 @@ def idle(audit: Audit) -> list[CheckResult]:
         for check in audit.checks
         if check.catches and not check.alone and check.tier is not Tier.ADVICE
     ]
+
+
+def best_paid(audit: Audit) -> list[DegenerateResult]:
+    """The degenerate work that earns anything, by its share of the points."""
+    paid = (each for each in audit.degenerate if each.share)
+    return sorted(paid, key=lambda each: (-each.share, each.id))
 
 
 def narrowest(comparisons: Iterable[ComparisonResult]) -> list[ComparisonResult]:

@@ -7,7 +7,7 @@ from rich.text import Text
 from cs336_grader.reports.terminal import NAME_WIDTH, Surroundings, Writer
 
 from .records import Audit, CheckResult
-from .summary import counted, idle, multiple, narrowest, sections
+from .summary import best_paid, counted, idle, multiple, narrowest, sections
 
 # Of each list, this many entries are shown; all are in the file.
 MOST = 12
@@ -24,6 +24,7 @@ def render(audit: Audit, width: int, ascii_only: bool, saved: tuple[str, ...]) -
     """
     writer = Writer(Surroundings(width, ascii_only, "", saved))
     write_overview(audit, writer)
+    write_degenerate(audit, writer)
     write_faults(audit, writer)
     write_questions(audit, writer)
     write_margins(audit, writer)
@@ -63,6 +64,20 @@ def write_overview(audit: Audit, writer: Writer) -> None:
         2,
         3,
         "dim",
+    )
+
+
+def write_degenerate(audit: Audit, writer: Writer) -> None:
+    """The most that is earned without any work."""
+    if not audit.degenerate:
+        return
+    paid = best_paid(audit)
+    most = (
+        f"at most {paid[0].share:.0%} of a problem's points ({paid[0].id})" if paid else "nothing"
+    )
+    writer.line()
+    writer.paragraph(
+        f"Degenerate work, {counted(len(audit.degenerate), 'kind')}: it earns {most}.", 2, 3
     )
 
 

@@ -128,11 +128,18 @@ def listing(folder: Path) -> Listing:
     return catalogues_in(folder).listing()
 
 
+def is_tried(kind: Kind, job: Job) -> bool:
+    """Whether a job is to try implementations of a kind: degenerate work at the first seed only."""
+    if kind is Kind.DEGENERATE:
+        return not job.drawn_only
+    return job.mistakes or kind is not Kind.MISTAKE
+
+
 def work(folder: Path, job: Job) -> Trials:
     """In a process: do a job."""
     assignment = assignment_in(folder)
     own = catalogues_in(folder).implementations[job.problem]
-    chosen = tuple(known for known in own if job.mistakes or known.entry.kind is not Kind.MISTAKE)
+    chosen = tuple(known for known in own if is_tried(known.entry.kind, job))
     checks = {c.name: c.file for c in assignment.checks.values() if c.problem == job.problem}
     suite = Suite(folder, job.seed, checks)
     return tried(job, suite, chosen, assignment.rubric.limits.check_seconds)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cs336_grader.judging.choice import known_names
+from cs336_grader.reports.summary import listed
 from cs336_grader.rubric import RUBRIC, Assignment, Problem, RubricError
 
 from .manifest import MANIFEST, manifest
@@ -25,7 +26,7 @@ TRAVELS = (
     "tests/_fingerprints/**/*",
 )
 # Keys of the rubric that name what stays behind.
-HIDDEN_KEYS = re.compile(r"^(?:known_mistakes|correct_variants) *=.*\n", re.MULTILINE)
+HIDDEN_KEYS = ("known_mistakes", "correct_variants", "degenerate_work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,8 @@ def public_rubric(text: bytes) -> bytes:
     Raises:
         RubricError: the keys are written in a way that is not understood.
     """
-    public = HIDDEN_KEYS.sub("", text.decode())
+    public = re.sub(rf"(?m)^(?:{'|'.join(HIDDEN_KEYS)}) *=.*\n", "", text.decode())
     left = tomllib.loads(public)
-    if any(name in left for name in ("known_mistakes", "correct_variants")):
-        where = RUBRIC.as_posix()
-        raise RubricError(f"{where}: write known_mistakes and correct_variants on a line each")
+    if any(name in left for name in HIDDEN_KEYS):
+        raise RubricError(f"{RUBRIC.as_posix()}: write {listed(HIDDEN_KEYS)} on a line each")
     return public.encode()

@@ -124,6 +124,7 @@ class Rubric(Table):
         package: what the student's package is called unless a student calls it something else.
         known_mistakes: the package beside the suite that holds wrong implementations.
         correct_variants: the one that holds right implementations.
+        degenerate_work: the one that holds answers without any work.
         tracks: the parts of the assignment that can be done one without the other, with their
             titles.
     """
@@ -132,6 +133,7 @@ class Rubric(Table):
     package: Sentence
     known_mistakes: DottedName | None = None
     correct_variants: DottedName | None = None
+    degenerate_work: DottedName | None = None
     limits: Limits = Limits()
     scoring: Scoring = Scoring()
     rules: Rules = Rules()

@@ -90,6 +90,27 @@ VARIANTS.append(variant("count_words", "run_count_words", with_capitals))
     assert "count_words/with_capitals is right and fails test_count_words_in_any_case" in told
 
 
+def test_degenerate_work_that_earns_points(assignment: Path, audit: Audit) -> None:
+    """The assignment's own is tried as well as what the audit makes, and told with its share."""
+    (assignment / "statistics_degenerate.py").write_text(
+        """
+from dataclasses import replace
+from statistics_variants import VARIANTS, adapters_with
+DEGENERATE = [replace(VARIANTS[1], id="count_words/paid_for_nothing")]
+""",
+        encoding="utf-8",
+    )
+    rubric = assignment / "tests" / "rubric.toml"
+    text = rubric.read_text(encoding="utf-8")
+    named = text.replace("[limits]", 'degenerate_work = "statistics_degenerate"\n[limits]', 1)
+    rubric.write_text(named, encoding="utf-8")
+    found = audit("--problem", "count_words", "--jobs", "1")
+    assert found.returncode == 1, found.stderr
+    told = " ".join(found.stdout.split())
+    assert "Degenerate work, 9 kinds: it earns at most 100%" in told
+    assert "count_words/paid_for_nothing earns 100% of the points without any work" in told
+
+
 def test_mistakes_that_are_alike_and_one_that_never_ends(
     assignment: Path, audit: Audit, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ SOUND: dict[str, Seen] = {
     "one/variant": {"test_a": 0.02, "test_b": 0.01, "test_c": 40.0},
     "one/wrong": {"test_a": 300.0, "test_b": 0.0, "test_c": 0.0},
     "one/bad": {"test_a": 12.0, "test_b": inf, "test_c": 2.0},
+    "one/zeros": {"test_a": "AssertionError: ", "test_b": 0.0, "test_c": 0.0},
 }
 LISTING = Listing(
     (
@@ -43,6 +44,7 @@ LISTING = Listing(
         Entry("stubs", Kind.STUBS, "one", "nothing"),
         Entry("one/variant", Kind.VARIANT, "one", "Is right."),
         Entry("one/wrong", Kind.MISTAKE, "one", "it is wrong"),
+        Entry("one/zeros", Kind.DEGENERATE, "one", "Answers zeros."),
         Entry("one/bad", Kind.MISTAKE, "one", "it is bad"),
     ),
     {},
@@ -159,6 +161,20 @@ def test_a_mistake_that_raises_needs_no_tolerance(assignment: Assignment) -> Non
     found = audited(assignment, trials(0, changed("one/wrong", test_a=2.0, test_b="TypeError: no")))
     assert told(found) == []
     assert (found.mistakes[0].clearest, found.mistakes[0].distance) == ("test_b", None)
+
+
+def test_degenerate_work_may_earn_next_to_nothing(assignment: Assignment) -> None:
+    """What it earns by the rubric is told, and is a fault where it is more than a twentieth."""
+    (nothing,) = audited(assignment, trials(0, SOUND)).degenerate
+    assert (nothing.points, nothing.passes) == (0.0, ("test_b",))
+    found = audited(assignment, trials(0, changed("one/zeros", test_a=0.0)))
+    assert found.degenerate[0].share == 1.0
+    assert told(found) == [
+        "one/zeros earns 100% of the points without any work: it passes test_a, test_b"
+    ]
+    text = " ".join(terminal.render(found, 80, True, ()).plain.split())
+    assert "1 kind: it earns at most 100% of a problem's points (one/zeros)" in text
+    assert "<code>one/zeros</code>" in page.render(found)
 
 
 def test_what_catches_a_mistake_at_some_seeds(assignment: Assignment) -> None:

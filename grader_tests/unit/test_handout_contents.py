@@ -50,8 +50,8 @@ def test_the_suite_comes_as_it_is(folder: Path) -> None:
             assert content == (folder / file).read_bytes(), file
     public = tomllib.loads(handed_out(folder).files["tests/rubric.toml"].decode())
     private = tomllib.loads((folder / "tests/rubric.toml").read_text(encoding="utf-8"))
-    del private["known_mistakes"], private["correct_variants"]
-    assert public == private
+    hidden = {"known_mistakes", "correct_variants", "degenerate_work"}
+    assert public == {key: value for key, value in private.items() if key not in hidden}
 
 
 def test_every_adapter_is_a_stub_that_names_its_problem() -> None:

@@ -76,7 +76,7 @@ def distance(actual: object, wanted: object) -> float:
     """How far a plain value is from another, where numbers may differ by rounding."""
     if isinstance(wanted, list) and isinstance(actual, list) and len(actual) == len(wanted):
         return max(map(distance, actual, wanted), default=0.0)
-    if isinstance(wanted, float) and isinstance(actual, int | float):
+    if isinstance(wanted, float) and isinstance(actual, int | float) and math.isfinite(actual):
         return abs(actual - wanted) / (1e-9 * max(1.0, abs(wanted)))
     return 0.0 if actual == wanted else math.inf
 
