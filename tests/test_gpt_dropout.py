@@ -33,10 +33,12 @@ def test_dropout(adapters: Any, snapshot: Snapshot, draw: Draws, p: float) -> No
 
 
 def test_dropout_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Changes nothing in evaluation, and in training neither where p is 0."""
-    x = draw.normal(3, 5, 8)
+    """Drops elements in training alone, and none where p is 0."""
+    x = away_from_zero(draw, 3, 5, 8)
+    dropped = adapters.run_dropout(0.5, x, True) == 0
+    assert 0 < dropped.sum() < x.numel(), "In training with p=0.5, some elements are dropped."
     for p, training in [(0.5, False), (0.0, True), (0.0, False)]:
-        y = without_dropout(partial(adapters.run_dropout, p, x.clone(), training))
+        y = without_dropout(partial(adapters.run_dropout, p, x, training))
         name = f"p={p}, in {'training' if training else 'evaluation'}"
         snapshot.assert_close(y, x, name, atol=1e-6, rtol=1e-6)
 
@@ -112,7 +114,8 @@ def test_dropout_refuses(adapters: Any, draw: Draws) -> None:
     """Refuses a p that is no probability with an exception."""
     for p in (-0.1, 1.5):
         x = draw.normal(3, 5)
-        assert_refuses(lambda p, x=x: adapters.run_dropout(p, x, True), 0.5, p, f"p = {p}")
+        call = partial(adapters.run_dropout, in_features=x, training=True)
+        assert_refuses(call, 0.5, p, f"p = {p}")
 
 
 def draw_feed_forward(draw: Draws, d_model: int = 16, d_ff: int = 64) -> dict[str, Tensor]:
