@@ -4,13 +4,16 @@ One row of ``FORMS`` for each kind of name; beside names, Gradescope writes a li
 time into each folder.
 """
 
+import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
+
+from cs336_grader.intake.folders import open_within
 
 GRADESCOPE = "submission_metadata.yml"
 NBGRADER = "timestamp.txt"
@@ -93,12 +96,14 @@ def told_by_name(name: str) -> HandedIn | None:
 
 def told_by_nbgrader(folder: Path) -> HandedIn | None:
     """What a student's folder tells below ``submitted``: it holds one of the assignment."""
-    inner = visible(folder) if folder.is_dir() else []
+    inner = held_by(folder)
     if len(inner) != 1 or not inner[0].is_dir():
         return None
     try:
-        time = (inner[0] / NBGRADER).read_text(encoding="utf-8")[:MAX_TIME].strip()
-    except (OSError, ValueError):
+        # A student may have put anything there.
+        with os.fdopen(open_within(inner[0], PurePosixPath(NBGRADER)), "rb") as file:
+            time = file.read(MAX_TIME).decode(errors="replace").strip()
+    except OSError:
         if folder.parent.name != "submitted":
             return None
         time = ""
@@ -134,5 +139,17 @@ def joined(people: Sequence[Mapping[str, object]], key: str, between: str) -> st
 
 
 def visible(folder: Path) -> list[Path]:
-    """What a folder holds, in order, without what systems leave beside it."""
+    """What a folder holds, in order, without what systems leave beside it.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     return sorted(path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX")))
+
+
+def held_by(path: Path) -> list[Path]:
+    """The same; nothing where that is a file or cannot be read."""
+    try:
+        return visible(path)
+    except OSError:
+        return []

@@ -21,6 +21,7 @@ from .exports import (
     GRADESCOPE,
     UNKNOWN,
     HandedIn,
+    held_by,
     listed_by_gradescope,
     told_by_name,
     told_of,
@@ -147,7 +148,7 @@ def one_a_student(told: Mapping[Path, HandedIn]) -> tuple[dict[Path, HandedIn], 
 
 def within(path: Path) -> Path:
     """The submission itself, where a folder holds one archive and no other work."""
-    held = visible(path) if path.is_dir() else []
+    held = held_by(path)
     archives = [one for one in held if is_archive(one)]
     if len(archives) == 1 and not any(one.is_dir() or one.suffix == ".py" for one in held):
         return archives[0]

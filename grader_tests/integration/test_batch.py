@@ -16,6 +16,7 @@ import pytest
 from grader_tests.assignments import TINY
 from grader_tests.classes import RIGHT, STUBS, write_class, zipped
 from grader_tests.commands import ENVIRONMENT, PROGRAM
+from grader_tests.unit.submissions import pack, write
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked as on Linux")
 LOSES_TEXT = "\n\ndef run_count_words(text):\n    return {}\n"
@@ -212,3 +213,26 @@ def test_a_fix_shows_who_changes_before_anything_is_replaced(place: Path) -> Non
     assert rows(place)["grace"]["score"] == "8.7"
     assert records(place)["grace"] == graded
     assert not (place / "class" / ".regraded").exists()
+
+
+def test_an_export_of_odd_names(tmp_path: Path) -> None:
+    """Work in folders of any name has its points, or is not judged; ids and letters are kept."""
+    folders = {
+        "Jose\u0301 Nu\u0301n\u0303ez_97": "2026-01-02 10:30:00",
+        "Ada Lovelace_98": "C:\\Users\\ada",
+        "Ada Lovelace_99": "/work. ",
+        "Kurt_100": "..",
+    }
+    for student, inner in folders.items():
+        place = tmp_path / "submissions" / f"{student}_assignsubmission_file"
+        pack(write(place, {"essay.pdf": ""}) / "work.zip", {f"{inner}/tests/adapters.py": RIGHT})
+        write(tmp_path / "submissions" / f"{student}_assignsubmission_onlinetext", {"x.html": ""})
+    ended = run(tmp_path, "batch", "submissions", "--assignment", str(TINY), "--jobs", "1")
+    assert ended.returncode == 3, ended.stderr
+    found = {name: (row["sid"], row["score"]) for name, row in rows(tmp_path).items()}
+    assert found == {
+        "Jos\xe9_N\xfa\xf1ez": ("97", "9.0"),
+        "Ada_Lovelace_98": ("98", "9.0"),
+        "Ada_Lovelace_99": ("99", "9.0"),
+        "Kurt": ("100", ""),
+    }

@@ -1,6 +1,7 @@
 """A class of nine as each platform exports it: names, ids and marks of lateness are kept."""
 
 import csv
+import os
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -186,6 +187,16 @@ def test_groups_and_blind_marking(tmp_path: Path) -> None:
         ("anon", "aB3x9", True),
         ("teamblue", "77", True),
     ]
+
+
+def test_a_time_is_read_from_a_regular_file_alone(tmp_path: Path) -> None:
+    """A pipe in its place is not waited for, and of a long text the beginning is enough."""
+    write(tmp_path / "submitted" / "ada" / "a1", {"timestamp.txt": "9" * 10_000})
+    inner = write(tmp_path / "submitted" / "kurt" / "a1", {"x.py": ""})
+    os.mkfifo(inner / "timestamp.txt")
+    ada, kurt = find(tmp_path / "submitted", but=tmp_path / "class").submissions
+    assert (ada.told.time, kurt.told.time) == ("9" * 60, "")
+    assert (ada.told.sid, kurt.told.sid) == ("ada", "kurt")
 
 
 def test_a_group_of_gradescope(tmp_path: Path) -> None:
