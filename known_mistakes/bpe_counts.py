@@ -6,7 +6,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .bpe import Pair, Trainer, Word, count, merge, room, trainer_mistake, update
+from .bpe import (
+    EVERY_BYTE,
+    Pair,
+    Trainer,
+    Word,
+    count,
+    merge,
+    number,
+    room,
+    trainer_mistake,
+    update,
+)
 from .catalogue import mistake
 from .parts import Parts
 
@@ -253,3 +264,46 @@ def words_of_earlier_trainings(
         return earlier
 
     return Trainer(count=all_counts).train(input_path, vocab_size, special_tokens)
+
+
+@trainer_mistake(
+    "update",
+    kind="edge",
+    wrong="a pair of two new tokens is counted twice, once from each of them",
+    hint="Merge by hand in a word such as abab. How many pairs are left, and which of its two "
+    "tokens adds it to the counts?",
+)
+def counted_from_both_sides(
+    trainer: Trainer, pairs: Counter[Pair], old: Word, new: Word, pair: Pair, times: int
+) -> None:
+    update(trainer, pairs, old, new, pair, times)
+    made = pair[0] + pair[1]
+    pairs[made, made] += times * list(pairwise(new)).count((made, made))
+
+
+@trainer_mistake(
+    "update",
+    kind="edge",
+    wrong="a pair whose count has fallen is never merged",
+    hint="A pair may lose some of its places and keep others. What becomes of it once its old "
+    "count is out of date?",
+)
+def fallen_counts_forgotten(
+    trainer: Trainer, pairs: Counter[Pair], old: Word, new: Word, pair: Pair, times: int
+) -> None:
+    update(trainer, pairs, old, new, pair, times)
+    for other in set(pairwise(old)) - set(pairwise(new)):
+        pairs[other] = min(pairs[other], 0)
+
+
+@mistake(
+    "train_bpe",
+    "run_train_bpe",
+    kind="laziness",
+    wrong="the merges are the same whatever the corpus holds",
+    hint="Train on two corpora that have no letter in common. Where is the corpus read?",
+)
+def corpus_ignored(input_path: Path, vocab_size: int, special_tokens: list[str]) -> Any:
+    merges = [(EVERY_BYTE[i // 256], EVERY_BYTE[i % 256]) for i in range(256**2)]
+    merges = merges[: room(vocab_size, special_tokens)]
+    return number(special_tokens, merges, []), merges

@@ -12,7 +12,7 @@ import regex
 
 from cs336_basics.pretokenization import find_chunk_boundaries
 
-from .bpe import Trainer, count, documents, longest_first, read, trainer_mistake
+from .bpe import PATTERN, Trainer, count, documents, longest_first, read, trainer_mistake
 
 # Chunks are for files that are worth it.
 CHUNK_BYTES = 2**15
@@ -262,3 +262,22 @@ def last_chunk_lost(trainer: Trainer, path: Path, special_tokens: Sequence[str])
         return count(trainer, path, special_tokens)
     text = path.read_bytes()[: boundaries[-2]].decode("utf-8")
     return count_text(trainer, text, special_tokens)
+
+
+@trainer_mistake(
+    "count",
+    kind="edge",
+    wrong="special tokens after the first are tried at the places where a pre-token may begin, not "
+    "looked for in the whole text",
+    hint="Put a space or a mark before such a special token. Which pre-token has the space, and "
+    "what is left of the special token?",
+)
+def special_tokens_among_pretokens(
+    trainer: Trainer, path: Path, special_tokens: Sequence[str]
+) -> Counter[str]:
+    others = special_tokens[1:]
+    pattern = "|".join([*map(regex.escape, longest_first(others)), PATTERN.pattern])
+    counts: Counter[str] = Counter()
+    for document in documents(trainer.read(path), special_tokens[:1]):
+        counts.update(found for found in regex.findall(pattern, document) if found not in others)
+    return counts

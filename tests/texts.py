@@ -5,6 +5,7 @@ text strings together what pre-tokenization and UTF-8 can get wrong.
 """
 
 import re
+import string
 from functools import cache
 
 from .draws import Draws
@@ -28,6 +29,11 @@ SENTENCES = (
     '"We\'ll share the {thing}," said {other}, "and I\'m sure you\'ve {verb} it."',
     "In the {place} there was a {thing}, a {thing} and the {animal}'s {adjective} {thing}.",
     "What a {adjective} day ({number} o'clock): everyone was happy.",
+)
+
+TALE = (
+    '"We will share the acorn," said Kenji, "and I am sure you have dropped it."'
+    " They borrowed 1932 blankets before the gentle squirrel came back."
 )
 
 FOREIGN_WORDS = (
@@ -111,6 +117,20 @@ def story(draw: Draws, sentences: int = 6) -> str:
 def stories(draw: Draws, count: int) -> list[str]:
     """Several stories of different length."""
     return [story(draw, draw.choice(range(3, 10))) for _ in range(count)]
+
+
+def beginnings(draw: Draws) -> list[str]:
+    """All that a story begins with: its first letter, its first two, and so on to the whole.
+
+    Letters and digits are exchanged for others. Whatever they become, the pair that is merged is
+    more frequent than every other pair, 80 times.
+    """
+    names = {}
+    for kind in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
+        others = [kind[i] for i in draw.permutation(len(kind))]
+        names |= dict(zip(kind, others, strict=True))
+    story = TALE.translate(str.maketrans(names))
+    return [story[:end] for end in range(1, len(story) + 1)]
 
 
 def foreign(draw: Draws, words: int) -> str:

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from cs336_basics.train_bpe import merge_pairs, train_bpe
 from tests.draws import Draws
-from tests.texts import END_OF_TEXT, foreign, messy, stories
+from tests.texts import END_OF_TEXT, beginnings, foreign, messy, stories
 from tests.vocabularies import GPT2_BYTES, GPT2_PATTERN, PRINTABLE
 
 Pair = tuple[bytes, bytes]
@@ -118,6 +118,16 @@ def merges_of_tokenizers(counts: dict[str, int], merge_count: int) -> list[Pair]
 def as_bytes(token: str) -> bytes:
     """The bytes that the library writes as one printable character each."""
     return bytes(BYTES[letter] for letter in token)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beginnings_of_a_story_have_no_ties(seed: int) -> None:
+    """Whatever a trainer does with ties, its first 80 merges are the same."""
+    corpus = "\n".join(beginnings(Draws(seed, "beginnings")))
+    pretokens = Counter(found.encode() for found in regex.findall(GPT2_PATTERN, corpus))
+    merges, tied = slow_merges(pretokens, 80)
+    assert len(merges) == 80
+    assert not tied
 
 
 @pytest.mark.parametrize("seed", range(3))
