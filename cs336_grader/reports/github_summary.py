@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from cs336_grader.records import ProblemResult, Report, Tier, Verdict
+from cs336_grader.records import ProblemResult, Report, Tier
 
 from . import summary
 from .plain_text import plain, plain_line
@@ -130,14 +130,8 @@ def findings(report: Report) -> Iterator[str]:
 
 def advice(report: Report) -> Iterator[str]:
     """What could be better and costs nothing."""
-    lines = [
-        f"- {text(problem.title)}: {text(check.requirement)}"
-        for problem in report.problems
-        for check in summary.advice(report, problem)
-        if check.verdict is Verdict.FAILED
-    ]
-    if lines and not summary.common_reason(report):
-        yield "\n".join(["### Advice, no points", "", *cut(lines)])
+    if lines := summary.advice_told(report):
+        yield "\n".join(["### Advice, no points", "", *(f"- {text(line)}" for line in lines)])
 
 
 def bullets(lines: list[str], title: str) -> str:

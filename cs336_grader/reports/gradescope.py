@@ -1,6 +1,6 @@
 """The report as Gradescope's results.json.
 
-One test a problem, with its points and what was found; advice as tests without points. A report
+One test a problem, with its points and what was found; advice in one test without points. A report
 that is not complete has no score at all: Gradescope asks for one and so records no grade, where a
 zero or a part of the points would stand until somebody noticed.
 
@@ -8,13 +8,14 @@ Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from cs336_grader.records import Consequence, ProblemResult, Report, Verdict
 
 from . import summary
 from .plain_text import plain, plain_line
-from .wording import MAX_TEXT, advice_told, problem_told
+from .wording import MAX_TEXT, problem_told
 
 Entry = dict[str, Any]
 
@@ -40,9 +41,11 @@ def render(report: Report, worth: float | None = None) -> str:
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": [
-            entry
-            for number, problem in enumerate(report.problems, start=1)
-            for entry in entries(report, problem, number, scored=complete)
+            *(
+                entry(report, problem, number, scored=complete)
+                for number, problem in enumerate(report.problems, start=1)
+            ),
+            *advice(report),
         ],
         "extra_data": extra_data(report),
     }
@@ -70,32 +73,31 @@ def overview(report: Report, score: float, worth: float | None) -> str:
     return "\n".join([*filter(None, lines), *report.notes])
 
 
-def entries(report: Report, problem: ProblemResult, number: int, *, scored: bool) -> list[Entry]:
-    """A problem's test and, where something could be better, one for its advice."""
+def entry(report: Report, problem: ProblemResult, number: int, *, scored: bool) -> Entry:
+    """A problem's test."""
     judged = problem.verdict is not Verdict.NOT_JUDGED
     passed = "passed" if problem.verdict is Verdict.PASSED else "failed"
-    found = [
-        {
-            **({"score": problem.score, "max_score": problem.max_score} if scored else {}),
-            **({"status": passed} if judged else {}),
-            "name": plain_line(summary.title(problem), MAX_TEXT),
-            "number": str(number),
-            "output": problem_told(report, problem),
-            "tags": [plain_line(problem.id, MAX_TEXT)],
+    return {
+        **({"score": problem.score, "max_score": problem.max_score} if scored else {}),
+        **({"status": passed} if judged else {}),
+        "name": plain_line(summary.title(problem), MAX_TEXT),
+        "number": str(number),
+        "output": problem_told(report, problem),
+        "tags": [plain_line(problem.id, MAX_TEXT)],
+        "visibility": "visible",
+    }
+
+
+def advice(report: Report) -> Iterator[Entry]:
+    """A test of what could be better and costs nothing, if anything could."""
+    if lines := summary.advice_told(report):
+        yield {
+            "name": "Advice, no points",
+            "number": str(len(report.problems) + 1),
+            "output": plain("\n".join(lines), MAX_TEXT),
+            "tags": ["advice"],
             "visibility": "visible",
         }
-    ]
-    if better := advice_told(report, problem):
-        found.append(
-            {
-                "name": plain_line(f"{problem.title}: advice, no points", MAX_TEXT),
-                "number": f"{number}.1",
-                "output": better,
-                "tags": [plain_line(problem.id, MAX_TEXT), "advice"],
-                "visibility": "visible",
-            }
-        )
-    return found
 
 
 def extra_data(report: Report) -> Entry:

@@ -42,7 +42,7 @@ def render(report: Report) -> str:
         report=report,
         reason=reason,
         sections=[] if reason else list(sections(report)),
-        advice=[] if reason else list(advice(report)),
+        advice=summary.advice(report),
         summary=summary,
         drawing=drawing,
         verdicts=Verdict,
@@ -71,11 +71,3 @@ def sections(report: Report) -> Iterator[Section]:
         ]
         unfinished = summary.unfinished(checks)
         yield Section(problem, findings, unfinished, told, groups[len(told) :], passed)
-
-
-def advice(report: Report) -> Iterator[tuple[ProblemResult, list[summary.Group]]]:
-    """What could be better in each problem."""
-    for problem in report.problems:
-        groups = list(summary.grouped(summary.advice(report, problem)))
-        if groups:
-            yield problem, groups

@@ -17,6 +17,8 @@ from cs336_grader.records import (
     Verdict,
 )
 
+# Of the advice, this many lines are shown.
+MOST_ADVICE = 3
 # By what `standing` says.
 MARKS = {"passed": "✓", "partly": "~", "failed": "✗", "not written": "-", "not judged": "?"}
 # What a check says of an adapter that nobody has written yet, be it after other sentences; PyTorch
@@ -101,19 +103,30 @@ def checks_told(checks: Sequence[object]) -> str:
     return f"{len(checks)} check{'' if len(checks) == 1 else 's'}"
 
 
-def advice(report: Report, problem: ProblemResult) -> list[CheckResult]:
-    """What is good practice in a problem and was not followed; it costs nothing.
+def advice(report: Report) -> list[str]:
+    """What is good practice and was not followed, a line each, in the rubric's order.
 
     What comes of a mistake in another problem alone says nothing of this one's practice.
     """
-    return written(
+    if common_reason(report):
+        return []
+    failed = (
         check
-        for check in report.checks
-        if check.problem == problem.id
-        and check.verdict is not Verdict.PASSED
-        and check.tier is Tier.ADVICE
-        and (not check.mistakes or any(m.startswith(f"{problem.id}/") for m in check.mistakes))
+        for check in written(report.checks)
+        if check.tier is Tier.ADVICE and check.verdict is Verdict.FAILED
     )
+    return [
+        f"{check.problem}: {check.requirement}"
+        for check in failed
+        if not check.mistakes or any(m.startswith(f"{check.problem}/") for m in check.mistakes)
+    ]
+
+
+def advice_told(report: Report) -> list[str]:
+    """The first of it, and how much more there is: many lines bury the one that matters."""
+    lines = advice(report)
+    more = len(lines) - MOST_ADVICE
+    return [*lines[:MOST_ADVICE], *([f"and {more} more in report.json"] if more > 0 else [])]
 
 
 def lossy(report: Report, check: CheckResult) -> bool:

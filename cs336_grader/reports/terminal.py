@@ -211,14 +211,11 @@ def write_failures(report: Report, writer: Writer) -> None:
 
 def write_advice(report: Report, writer: Writer) -> None:
     """What is good practice and was not followed; it costs nothing."""
-    found = {problem.id: summary.advice(report, problem) for problem in report.problems}
-    if any(found.values()):
+    if lines := summary.advice_told(report):
         writer.line()
         writer.line("Advice (no points)", "bold")
-        for problem, checks in found.items():
-            if checks:
-                writer.line(f"  {problem}")
-                write_groups(list(summary.grouped(checks)), writer)
+        for line in lines:
+            writer.paragraph(line, 2, MAX_LINES)
 
 
 def write_checks(checks: list[CheckResult], writer: Writer) -> None:

@@ -23,11 +23,6 @@ def problem_told(report: Report, problem: ProblemResult) -> str:
     return plain("\n\n".join(parts), 4 * MAX_TEXT) or "Every check passed."
 
 
-def advice_told(report: Report, problem: ProblemResult) -> str:
-    """What could be better in a problem; empty if nothing could."""
-    return "\n\n".join(groups_told(tuple(summary.advice(report, problem))))
-
-
 @lru_cache(maxsize=10_000)
 def groups_told(checks: tuple[CheckResult, ...]) -> tuple[str, ...]:
     """Each group of checks of which the same is said: the requirements, then the facts."""

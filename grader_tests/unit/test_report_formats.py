@@ -272,8 +272,8 @@ def test_gradescope_has_a_score_where_all_was_judged() -> None:
     assert found["score"] == 3.6
     assert sum(test.get("score", 0) for test in tests) == pytest.approx(3.6)
     assert sum(test.get("max_score", 0) for test in tests) == 9.0
-    assert [test["number"] for test in tests] == ["1", "1.1", "2", "3"]
-    assert "score" not in tests[1], "advice costs nothing"
+    assert [test["number"] for test in tests] == ["1", "2", "3", "4"]
+    assert "score" not in tests[3], "advice costs nothing"
     assert {test["visibility"] for test in tests} == {"visible"}, "a hidden one hides the total"
     assert found["stdout_visibility"] == "hidden"
 

@@ -1,17 +1,20 @@
 """What formats say of a report is true of it, and the same in all of them."""
 
 import base64
+import html
+import re
 from dataclasses import replace
 
 import pytest
 
 from cs336_grader.judging.verdict import case_result, outcome
 from cs336_grader.records import Tier
-from cs336_grader.reports import summary
+from cs336_grader.reports import summary, terminal
 from cs336_grader.reports.formats import FORMATS
 from cs336_grader.running.faults import SubmissionError
+from grader_tests.assignments import ASSIGNMENT as OWN
 from grader_tests.unit.readers import unescaped
-from grader_tests.unit.sample_reports import CASES
+from grader_tests.unit.sample_reports import CASES, report
 from tests.exceptions import remark
 
 
@@ -108,3 +111,27 @@ def test_what_comes_of_another_problem_is_no_advice(name: str, mistake: str, tol
     )
     text = FORMATS[name].render(replace(CASES["mixed"], checks=checks))
     assert ("dvice, " in text) == told
+
+
+@pytest.mark.parametrize("name", ["terminal", "html", "gradescope", "github-summary"])
+def test_three_lines_of_advice_are_shown(name: str) -> None:
+    """They are the first in the rubric's order, and how many more there are is told."""
+    advice = [check for check in OWN.checks.values() if check.tier is Tier.ADVICE]
+    found = report({check.name: "It was not followed." for check in advice}, assignment=OWN)
+    surroundings = terminal.Surroundings(100, False, "", ())
+    text = (
+        terminal.render(found, surroundings).plain
+        if name == "terminal"
+        else html.unescape(FORMATS[name].render(found)).replace("\\", "")
+    )
+    shown, *rest = re.split(r"and \d+ more|\d+ more</summary>", text)
+    assert len(rest) == 1
+    assert f"{len(advice) - 3} more" in text
+    told = [check for check in advice if f"{check.problem}: {check.requirement}" in joined(shown)]
+    assert told == advice[:3]
+    assert "It was not followed." not in text
+
+
+def joined(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())
