@@ -5,6 +5,7 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -12,13 +13,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from cs336_grader.worker.channel import Node, WireError
+from cs336_grader.worker.channel import MAX_BODY_BYTES, Node, WireError
 from cs336_grader.worker.values import Encoder
 
 from .remote import MirroredOptimizer, RemoteObject
-from .restoring import fits, restore
+from .restoring import checked_state, fits
 
 PIECE_BYTES = 2**20
+CONTAINERS = (list, dict, set, bytearray)
+Action = Callable[[], object]
 
 
 class Arguments:
@@ -29,7 +32,7 @@ class Arguments:
             may be made of what the submission returned, and name any file.
 
     Attributes:
-        current: the tensors and arrays of the call, in the order in which they were encoded.
+        current: what the call may change, in the order in which it was encoded.
         autograd_inputs: those of them that require a gradient.
     """
 
@@ -45,6 +48,7 @@ class Arguments:
     def begin(self) -> None:
         """A new call: nothing has been passed to it yet."""
         self.current: list[Any] = []
+        self.numbers: dict[int, int] = {}
         self.autograd_inputs: list[torch.Tensor] = []
 
     def key(self, value: object) -> int:
@@ -53,8 +57,17 @@ class Arguments:
         self.by_key[key] = value
         return key
 
+    def number(self, value: object) -> int:
+        """How the call counts an argument that it may change."""
+        number = self.numbers.setdefault(id(value), len(self.current))
+        if number == len(self.current):
+            self.current.append(value)
+        return number
+
     def node(self, encoder: Encoder, value: object) -> Node:
         """The node of an argument that is no plain value, or None."""
+        if (number := self.numbers.get(id(value))) is not None:
+            return ["given", number]
         for types, method in self.KINDS:
             if isinstance(value, types):
                 return method(self, encoder, value)
@@ -69,22 +82,22 @@ class Arguments:
         return ["path_text", *self.path(encoder, Path(text))[1:]]
 
     def tensor(self, encoder: Encoder, tensor: torch.Tensor) -> Node:
-        """A tensor with its gradient; parameters and buffers stay the same objects over there."""
-        return self.tensor_node(encoder, tensor, keyed=isinstance(tensor, torch.nn.Parameter))
+        """A tensor with its gradient; one that is trained stays the same object over there."""
+        return self.tensor_node(encoder, tensor, keyed=is_trained(tensor))
 
     def tensor_node(self, encoder: Encoder, tensor: torch.Tensor, *, keyed: bool) -> Node:
         """The node of a tensor, with a key where it is to stay the same object."""
+        if tensor.requires_grad and id(tensor) not in self.numbers:
+            self.autograd_inputs.append(tensor)
         about = {
-            "number": len(self.current),
+            "number": self.number(tensor),
             "key": self.key(tensor) if keyed else None,
             "parameter": isinstance(tensor, torch.nn.Parameter),
             "leaf": tensor.is_leaf,
             "requires_grad": tensor.requires_grad,
             "grad": None,
+            "stride": unusual_stride(tensor),
         }
-        self.current.append(tensor)
-        if tensor.requires_grad:
-            self.autograd_inputs.append(tensor)
         if tensor.is_leaf and tensor.grad is not None:
             about["grad"] = encoder.encode_tensor(tensor.grad)
         return ["argument", encoder.encode_tensor(tensor), about]
@@ -95,13 +108,20 @@ class Arguments:
         if isinstance(array, np.memmap) and not isinstance(array.base, np.memmap):
             path = self.path(encoder, Path(str(array.filename)))
             return ["memmap", path, array.dtype.name, list(array.shape), array.offset]
-        self.current.append(array)
-        return ["array_argument", encoder.encode_array(array), len(self.current) - 1]
+        node = encoder.encode_array(array)
+        return ["array_argument", node, self.number(array), array.flags.writeable]
+
+    def container(self, encoder: Encoder, value: object) -> Node:
+        """A list, dictionary, set or bytearray, which the call may change."""
+        number = self.number(value)
+        return ["container", encoder.encode_value(value), number]
 
     def module(self, encoder: Encoder, module: torch.nn.Module) -> Node:
         """A module as its parameters and buffers by name."""
         entries = {
-            name: self.tensor_node(encoder, tensor, keyed=True)
+            name: ["given", self.numbers[id(tensor)]]
+            if id(tensor) in self.numbers
+            else self.tensor_node(encoder, tensor, keyed=True)
             for name, tensor in module.state_dict(keep_vars=True).items()
         }
         return ["module", self.key(module), entries, module.training]
@@ -147,8 +167,9 @@ class Arguments:
         return ["file", self.key(file), encoder.encode(file.getvalue()), file.tell()]
 
     def held_optimizer(self, encoder: Encoder, optimizer: MirroredOptimizer) -> Node:
-        """The submission's own optimizer, with the hyperparameters it has here."""
-        return ["held_optimizer", optimizer.remote.key, encoder.encode(optimizer.options())]
+        """The submission's own optimizer, with the hyperparameters that were changed here."""
+        options = encoder.encode(optimizer.changed_options())
+        return ["held_optimizer", optimizer.remote.key, options]
 
     def iterator(self, _encoder: Encoder, iterator: Iterator[object]) -> Node:
         """An iterator, asked for one item whenever the worker wants one."""
@@ -175,32 +196,43 @@ class Arguments:
         return [self.tensor(encoder, tensor) for group in groups for tensor in group["params"]]
 
     def sync_again(self, encoder: Encoder) -> list[Node]:
-        """The nodes that bring every parameter of the call up to date in the middle of it."""
-        parameters = {id(p): p for p in self.current if isinstance(p, torch.nn.Parameter)}
-        return [self.tensor(encoder, parameter) for parameter in parameters.values()]
+        """The nodes that bring all that is trained up to date in the middle of the call."""
+        tensors = [value for value in self.current if isinstance(value, torch.Tensor)]
+        return [self.tensor(encoder, tensor) for tensor in tensors if is_trained(tensor)]
 
-    def apply(self, number: int, what: str, value: object) -> None:
-        """Make a change that the call made to an argument.
+    def given(self, number: int) -> Any:
+        """The argument that has a number.
+
+        Raises:
+            WireError: there is none.
+        """
+        if type(number) is not int or not 0 <= number < len(self.current):
+            raise WireError("a change to an argument that was not passed")
+        return self.current[number]
+
+    def change(self, number: int, what: str, value: Any) -> Action:
+        """What makes a change that the call made to an argument.
 
         Raises:
             WireError: the change does not fit the argument.
         """
-        if type(number) is not int or not 0 <= number < len(self.current):
-            raise WireError("a change to an argument that was not passed")
-        target = self.current[number]
-        if what == "grad" and isinstance(target, torch.Tensor) and value is None:
-            target.grad = None
-        elif not fits(value, target):
+        target = self.given(number)
+        if what == "items":
+            if type(value) not in CONTAINERS or not isinstance(target, type(value)):
+                raise WireError("an argument's items are of another kind")
+            return partial(refill, target, value)
+        if what == "grad" and value is None and isinstance(target, torch.Tensor):
+            return partial(setattr, target, "grad", None)
+        if what not in ("data", "grad") or not fits(value, target):
             raise WireError("an argument has another shape or dtype than it was passed with")
-        elif isinstance(target, np.ndarray):
-            target[...] = value
-        elif what == "grad":
-            target.grad = value
-        else:
-            target.data.copy_(value)
+        if isinstance(target, np.ndarray):
+            return partial(np.copyto, target, value)
+        if what == "grad":
+            return partial(setattr, target, "grad", value)
+        return partial(target.data.copy_, value)
 
-    def restore(self, key: int, state: object) -> None:
-        """Give one of torch's own optimizers the state that it has over there.
+    def restore(self, key: int, state: object) -> Action:
+        """What gives one of torch's own optimizers the state that it has over there.
 
         Raises:
             WireError: the state is not that of its parameters.
@@ -208,10 +240,10 @@ class Arguments:
         optimizer = self.by_key[key]
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise WireError("a state of what is no optimizer")
-        restore(optimizer, state)
+        return partial(optimizer.load_state_dict, checked_state(optimizer, state))
 
-    def rewrite(self, key: int, content: bytes, position: int) -> None:
-        """Give a file object the content and position that it has over there.
+    def rewrite(self, key: int, content: object, position: int) -> Action:
+        """What gives a file object the content and position that it has over there.
 
         Raises:
             WireError: they are none, or it is no file object.
@@ -219,12 +251,9 @@ class Arguments:
         file = self.by_key[key]
         if not isinstance(file, io.BytesIO) or type(content) is not bytes:
             raise WireError("the content of what is no file object")
-        if type(position) is not int or not 0 <= position <= len(content):
-            raise WireError("a position that is not in its file object")
-        file.seek(0)
-        file.truncate()
-        file.write(content)
-        file.seek(position)
+        if type(position) is not int or not 0 <= position <= MAX_BODY_BYTES:
+            raise WireError("a position that no file object has")
+        return partial(rewrite, file, content, position)
 
     def parameter(self, key: int) -> torch.Tensor:
         """The tensor of a key.
@@ -241,6 +270,7 @@ class Arguments:
         (str, text),
         (torch.Tensor, tensor),
         (np.ndarray, array),
+        (CONTAINERS, container),
         (torch.nn.Module, module),
         (torch.optim.Optimizer, torch_optimizer),
         (Path, path),
@@ -251,6 +281,44 @@ class Arguments:
         (Iterator, iterator),
         (FunctionType, callback),
     )
+
+
+def is_trained(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is one that an optimizer may have."""
+    return isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad)
+
+
+def unusual_stride(tensor: torch.Tensor) -> list[int] | None:
+    """The stride of a tensor that is not contiguous, as far as no two elements share memory.
+
+    Those of an expanded dimension do, and are expanded again.
+    """
+    if tensor.layout != torch.strided or tensor.is_meta or tensor.is_contiguous():
+        return None
+    reach = 0
+    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if step and size > 1:
+            if step <= reach:
+                return None
+            reach += step * (size - 1)
+    return list(tensor.stride())
+
+
+def refill(target: Any, items: Any) -> None:
+    """Give a container other items."""
+    if isinstance(target, (dict, set)):
+        target.clear()
+        target.update(items)
+    else:
+        target[:] = items
+
+
+def rewrite(file: io.BytesIO, content: bytes, position: int) -> None:
+    """Give a file object another content and position."""
+    file.seek(0)
+    file.truncate()
+    file.write(content)
+    file.seek(position)
 
 
 def offsets_of_data(descriptor: int) -> Iterator[int]:

@@ -1,15 +1,16 @@
 """One check's exchange with its worker, seen from the trusted side."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from cs336_grader.worker.channel import Channel, Message, Node, WireError
-from cs336_grader.worker.values import MAX_ITEMS, Decoder, Encoder
+from cs336_grader.worker.values import MAX_ITEMS, Decoder, Encoder, is_plain
 
-from .arguments import Arguments
+from .arguments import Action, Arguments
 from .faults import WorkerLostError, submission_error
 from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
 from .restoring import fits
@@ -22,6 +23,10 @@ UNUSABLE = (
 )
 # Of all that one check receives; an answer alone may be as large as a frame.
 MAX_RECEIVED_BYTES = 2 * 2**30
+END = object()
+# What functions and iterators of the check give in a call is kept as long as the call lasts.
+MAX_CALLBACKS = 10_000
+MAX_GIVEN_BYTES = 2**28
 
 
 class Conversation:
@@ -45,6 +50,8 @@ class Conversation:
         self.mirrors: dict[int, MirroredOptimizer] = {}
         self.sightings: set[Place] = set()
         self.items = 0
+        self.callbacks = 0
+        self.given_bytes = 0
 
     def call(
         self,
@@ -70,13 +77,14 @@ class Conversation:
             WorkerLostError: there is no answer.
         """
         self.arguments.begin()
+        self.callbacks = self.given_bytes = 0
         encoder = Encoder(self.arguments.node)
         message: Message = {
             "op": "call",
             "name": name,
             "held": None if held is None else held.key,
             "sync": self.arguments.sync(encoder, optimizer),
-            "options": encoder.encode(None if optimizer is None else optimizer.options()),
+            "options": encoder.encode(optimizer.changed_options() if optimizer else None),
             "args": encoder.encode(args),
             "kwargs": encoder.encode(kwargs),
             "grad_enabled": torch.is_grad_enabled(),
@@ -93,8 +101,9 @@ class Conversation:
         """
         message = {"op": "next", "held": held.key}
         answer, buffers = self.exchange(message, Encoder(), "Your iterator")
+        decoder = Decoder(buffers, self.special([]))
         items, done = self.understand(
-            lambda: (self.value(answer["value"], buffers), answer["done"] is True)
+            lambda: (decoder.decode(answer["value"]), answer["done"] is True)
         )
         if type(items) is not list or not (items or done):
             raise WorkerLostError("what came back cannot be used: neither an item nor an end")
@@ -138,6 +147,7 @@ class Conversation:
         if len(self.sightings) < MAX_SIGHTINGS:
             self.sightings.update(sightings_in(answer.get("seen")))
         if answer["op"] == "error":
+            self.understand(lambda: self.make_changes(answer, Decoder(buffers, self.special([]))))
             raise submission_error(what, answer)
         return answer, buffers
 
@@ -155,23 +165,46 @@ class Conversation:
 
     def reply(self, question: Message, buffers: list[memoryview]) -> None:
         """Answer what the worker asks in the middle of a call: an item, or a function's value."""
+        ask = self.understand(lambda: self.asked(question, buffers))
+        value = ask()
         encoder = Encoder(self.arguments.node)
-        answer: Message = {"op": "item", "sync": []}
-        key = question.get("key")
-        try:
-            if question["op"] == "pull" and key in self.arguments.iterators:
-                answer["value"] = encoder.encode(next(self.arguments.iterators[key]))
-            elif question["op"] == "callback" and key in self.arguments.callbacks:
-                args = Decoder(buffers).decode(question.get("args"))
-                if type(args) is not tuple:
-                    raise WireError("a function's arguments that are no tuple")
-                answer["value"] = encoder.encode(self.arguments.callbacks[key](*args))
-                answer["sync"] = self.arguments.sync_again(encoder)
-            else:
-                raise WireError("a question about something that was not passed")
-        except StopIteration:
-            answer["op"] = "stop"
+        answer: Message = {"op": "stop" if value is END else "item", "sync": []}
+        if value is not END:
+            answer["value"] = encoder.encode(value)
+        if question["op"] == "callback":
+            answer["sync"] = self.arguments.sync_again(encoder)
+        self.given_bytes += sum(map(len, encoder.buffers))
+        if self.given_bytes > MAX_GIVEN_BYTES:
+            most = f"{MAX_GIVEN_BYTES // 2**20} MB"
+            raise WorkerLostError(f"it asked functions and iterators of the check for over {most}")
         self.channel.send(answer, encoder.buffers)
+
+    def asked(self, question: Message, buffers: list[memoryview]) -> Callable[[], Any]:
+        """What gives the answer to a question.
+
+        Raises:
+            WireError, LookupError, TypeError, ValueError: it is not as agreed.
+        """
+        key = question["key"]
+        if question["op"] == "pull":
+            return partial(next, self.arguments.iterators[key], END)
+        self.callbacks += 1
+        if self.callbacks > MAX_CALLBACKS:
+            raise WorkerLostError(f"it called the check's functions over {MAX_CALLBACKS:,} times")
+        function = self.arguments.callbacks[key]
+        decoder = Decoder(buffers, self.special([]))
+        args, kwargs = decoder.decode(question["args"]), decoder.decode(question["kwargs"])
+        enabled = question["grad_enabled"]
+        named = type(kwargs) is dict and all(type(name) is str for name in kwargs)
+        if type(args) is not tuple or not named or type(enabled) is not bool:
+            raise WireError("a function's arguments that are none")
+        self.make_changes(question, decoder)
+
+        def call() -> Any:
+            with torch.set_grad_enabled(enabled):
+                return function(*args, **kwargs)
+
+        return call
 
     def understand(self, decode: Callable[[], Any]) -> Any:
         """Decode an answer; one that is not as agreed is as good as none."""
@@ -183,24 +216,48 @@ class Conversation:
 
     def result(self, answer: Message, buffers: list[memoryview], inputs: list[torch.Tensor]) -> Any:
         """Make the changes that a call made, and return its value."""
-        plain = Decoder(buffers)
-        for number, what, node in answer["changed"]:
-            self.arguments.apply(number, what, plain.decode(node))
-        for key, node in answer["optimizers"]:
-            self.arguments.restore(key, plain.decode(node))
-        for key, node in answer["options"]:
-            self.mirrors[key].set_options(plain.decode(node))
-        for key, node, position in answer["files"]:
-            self.arguments.rewrite(key, plain.decode(node), position)
         outputs: list[torch.Tensor] = []
-        value = self.value(answer["value"], buffers, outputs)
-        if not inputs or not outputs:
-            return value
-        call = answer["call"]
-        # Some releases of torch give it a type, others none.
-        apply: Any = LinkedOutput.apply
-        linked = apply(lambda grads: self.backward(call, grads, inputs), outputs, *inputs)
-        return self.value(answer["value"], buffers, linked=linked)
+        decoder = Decoder(buffers, self.special(outputs))
+        outputs += [decoder.decode(node) for node in answer["outputs"]]
+        if not all(type(output) is torch.Tensor for output in outputs):
+            raise WireError("an output that is no tensor")
+        if inputs and outputs:
+            call = whole(answer["call"])
+            # Some releases of torch give it a type, others none.
+            apply: Any = LinkedOutput.apply
+            outputs[:] = apply(
+                lambda grads: self.backward(call, grads, inputs), [*outputs], *inputs
+            )
+        value = decoder.decode(answer["value"])
+        self.make_changes(answer, decoder)
+        return value
+
+    def make_changes(self, answer: Message, decoder: Decoder) -> None:
+        """Make the changes that a call made; none of them before all are known to fit.
+
+        Raises:
+            WireError, LookupError, TypeError, ValueError: one of them does not.
+        """
+        decode, arguments = decoder.decode, self.arguments
+        actions: list[Action] = [
+            *(
+                arguments.change(number, what, decode(node))
+                for number, what, node in answer.get("changed", ())
+            ),
+            *(arguments.restore(key, decode(node)) for key, node in answer.get("optimizers", ())),
+            *(
+                partial(
+                    self.mirrors[key].take_over, self.groups(decoder, groups, self.mirrors[key])
+                )
+                for key, groups in answer.get("groups", ())
+            ),
+            *(
+                arguments.rewrite(key, decode(node), position)
+                for key, node, position in answer.get("files", ())
+            ),
+        ]
+        for action in actions:
+            action()
 
     def backward(
         self, call: int, grads: list[torch.Tensor | None], inputs: list[torch.Tensor]
@@ -224,42 +281,53 @@ class Conversation:
         grads_of_inputs: list[torch.Tensor | None] = self.understand(gradients)
         return grads_of_inputs
 
-    def value(
-        self,
-        node: Node,
-        buffers: list[memoryview],
-        outputs: list[torch.Tensor] | None = None,
-        linked: tuple[torch.Tensor, ...] = (),
-    ) -> Any:
-        """The value of a result.
+    def groups(
+        self, decoder: Decoder, nodes: Node, mirror: MirroredOptimizer
+    ) -> list[dict[str, Any]]:
+        """The groups of an optimizer of the submission's own, at least as many as it had.
+
+        Raises:
+            WireError: they are none.
+        """
+        groups = [
+            {**decoder.decode(options), "params": [self.arguments.parameter(key) for key in keys]}
+            for options, keys in nodes
+        ]
+        options = [(name, group[name]) for group in groups for name in group if name != "params"]
+        if not all(type(name) is str and is_plain(value) for name, value in options):
+            raise WireError("a hyperparameter of an optimizer is no plain value")
+        if len(groups) < len(mirror.param_groups):
+            raise WireError("an optimizer has fewer groups than it had")
+        return groups
+
+    def special(self, outputs: list[torch.Tensor]) -> dict[str, Callable[..., object]]:
+        """How the nodes of results are decoded that are no plain values.
 
         Args:
-            node: its node.
-            buffers: of its frame.
-            outputs: collects the tensors that have a graph in the worker.
-            linked: takes their place.
+            outputs: those tensors of the result that have a graph in the worker.
         """
 
-        def output(decoder: Decoder, tensor: Node, position: int) -> torch.Tensor:
-            if linked:
-                return linked[position]
-            value: torch.Tensor = decoder.decode(tensor)
-            if outputs is not None:
-                outputs.append(value)
-            return value
+        def optimizer(decoder: Decoder, key: int, groups: Node) -> MirroredOptimizer:
+            mirror = MirroredOptimizer(RemoteObject(self, whole(key), "optimizer"))
+            mirror.take_over(self.groups(decoder, groups, mirror))
+            self.mirrors[key] = mirror
+            return mirror
 
-        def optimizer(decoder: Decoder, key: int, options: Node, keys: Node) -> MirroredOptimizer:
-            groups = [
-                {**option, "params": [self.arguments.parameter(k) for k in held if k is not None]}
-                for option, held in zip(decoder.decode(options), keys, strict=True)
-            ]
-            remote = RemoteObject(self, key, "optimizer")
-            return self.mirrors.setdefault(key, MirroredOptimizer(remote, groups))
-
-        special: dict[str, Callable[..., object]] = {
-            "output": output,
+        return {
+            "output": lambda _, number: outputs[whole(number)],
+            "given": lambda _, number: self.arguments.given(number),
             "optimizer": optimizer,
-            "iterator": lambda _, key: RemoteIterator(RemoteObject(self, key, "iterator")),
-            "object": lambda _, key, type_name: RemoteObject(self, key, str(type_name)),
+            "iterator": lambda _, key: RemoteIterator(RemoteObject(self, whole(key), "iterator")),
+            "object": lambda _, key, name: RemoteObject(self, whole(key), str(name)),
         }
-        return Decoder(buffers, special).decode(node)
+
+
+def whole(number: object) -> int:
+    """A number that counts something.
+
+    Raises:
+        WireError: it does not.
+    """
+    if type(number) is not int or number < 0:
+        raise WireError("a number that counts nothing")
+    return number

@@ -1,5 +1,6 @@
 """What a check holds in place of the submission's functions and objects."""
 
+import copy
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -134,21 +135,25 @@ class RemoteIterator(Iterator[Any]):
 class MirroredOptimizer:
     """The submission's optimizer, in the worker, over parameters that are in this process.
 
-    A step sends parameters, gradients and hyperparameters, and brings the parameters back. Its
+    Its methods run over there: what is sent before are parameters, gradients and the
+    hyperparameters that were changed here, and what comes back are the parameters and groups. Its
     state stays over there.
 
     Attributes:
         param_groups: as torch has them; hyperparameters may be changed between steps.
     """
 
-    def __init__(self, remote: RemoteObject, param_groups: list[dict[str, Any]]) -> None:
+    def __init__(self, remote: RemoteObject) -> None:
         self.remote = remote
-        self.param_groups = param_groups
+        self.param_groups: list[dict[str, Any]] = []
+        self.known: list[dict[str, Any]] = []
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step."""
-        args = () if closure is None else (closure,)
-        return self.remote.caller.call("step", args, {}, held=self.remote, optimizer=self)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The method of a name; whether there is one shows when it is called."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        call = self.remote.caller.call
+        return lambda *args, **kwargs: call(name, args, kwargs, held=self.remote, optimizer=self)
 
     def zero_grad(self) -> None:
         """Forget the gradients of all parameters."""
@@ -156,17 +161,33 @@ class MirroredOptimizer:
             for parameter in group["params"]:
                 parameter.grad = None
 
-    def options(self) -> list[dict[str, object]]:
-        """The hyperparameters of each group."""
+    def changed_options(self) -> list[dict[str, object]]:
+        """The hyperparameters of each group that are not what the worker last had."""
         return [
-            {name: value for name, value in group.items() if name != "params"}
-            for group in self.param_groups
+            {
+                name: value
+                for name, value in group.items()
+                if name != "params" and not is_same(value, known.get(name, self))
+            }
+            for group, known in zip(self.param_groups, self.known, strict=True)
         ]
 
-    def set_options(self, groups: list[dict[str, object]]) -> None:
-        """Take over the hyperparameters that the optimizer has over there."""
+    def take_over(self, groups: list[dict[str, Any]]) -> None:
+        """Have the groups that the optimizer has over there; one that is known stays the object."""
+        self.param_groups += [{} for _ in groups[len(self.param_groups) :]]
         for group, given in zip(self.param_groups, groups, strict=True):
-            group.update({name: value for name, value in given.items() if name != "params"})
+            group.update(given)
+        self.known = [
+            {name: copy.deepcopy(value) for name, value in group.items() if name != "params"}
+            for group in groups
+        ]
+
+
+def is_same(value: object, known: object) -> bool:
+    """Whether a hyperparameter is what it was."""
+    if isinstance(value, torch.Tensor) and isinstance(known, torch.Tensor):
+        return value.dtype == known.dtype and torch.equal(value, known)
+    return type(value) is type(known) and value == known
 
 
 class LinkedOutput(torch.autograd.Function):

@@ -19,8 +19,8 @@ from cs336_grader.worker.channel import WireError
 IMPLEMENTATION = ("foreach", "fused", "capturable", "differentiable")
 
 
-def restore(optimizer: torch.optim.Optimizer, given: Any) -> None:
-    """Take over hyperparameters and state, or nothing.
+def checked_state(optimizer: torch.optim.Optimizer, given: Any) -> dict[str, Any]:
+    """A state dict that can be loaded: the given hyperparameters and state.
 
     Args:
         optimizer: one of torch's own.
@@ -41,7 +41,7 @@ def restore(optimizer: torch.optim.Optimizer, given: Any) -> None:
         states += first_states(type(optimizer), groups[-1], group["params"])
     numbered = dict(enumerate(states))
     state = {number: entries(found, numbered[number]) for number, found in given["state"].items()}
-    optimizer.load_state_dict({"state": state, "param_groups": groups})
+    return {"state": state, "param_groups": groups}
 
 
 def option(name: str, own: object, sent: dict[str, object]) -> object:

@@ -130,8 +130,15 @@ def converse(asking: Channel, session: Session) -> None:
     """Calls with a tensor and with plain values, and a backward pass."""
     tensor = torch.ones(2, 3)
     encoder = Encoder()
-    about = {"number": 0, "key": 0, "parameter": True, "leaf": True, "requires_grad": True}
-    argument = ["argument", encoder.encode_tensor(tensor), {**about, "grad": None}]
+    about: dict[str, Node] = {
+        "number": 0,
+        "key": 0,
+        "parameter": True,
+        "leaf": True,
+        "requires_grad": True,
+    }
+    about |= {"grad": None, "stride": None}
+    argument = ["argument", encoder.encode_tensor(tensor), about]
     ask(asking, session, call("double", argument), encoder)
     encoder = Encoder()
     grads = encoder.encode([tensor])

@@ -3,10 +3,10 @@
 import io
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from .channel import Channel, Message, Node, WireError
 from .exceptions import Origin, describe
 from .standins import StandIns
 from .tracing import Tracer
-from .values import Decoder, Encoder
+from .values import Decoder, Encoder, is_plain
 
 # Of an iterator that asks for nothing, this many items are sent at a time.
 MAX_ITEMS = 1000
@@ -49,6 +49,7 @@ class Session:
         self.files: dict[int, io.BytesIO] = {}
         self.lists: dict[int, Iterator[object]] = {}
         self.touched_files: list[int] = []
+        self.passed: list[int] = []
         self.entered: list[int] = []
         self.scratch: Path | None = None
         self.batch: Batch | None = None
@@ -84,36 +85,46 @@ class Session:
         if message["held"] is not None:
             target = self.held[message["held"]]
             function = target if message["name"] is None else getattr(target, message["name"])
-            set_options(target, decoder.decode(message["options"]))
+            if isinstance(target, torch.optim.Optimizer):
+                self.held_optimizer(decoder, message["held"], message["options"])
         else:
             function = getattr(self.adapters, message["name"])
         args, kwargs = decoder.decode(message["args"]), decoder.decode(message["kwargs"])
         inputs = list(self.standins.autograd_inputs)
-        with torch.set_grad_enabled(message["grad_enabled"]):
-            value = function(*args, **kwargs)
-        number = next(self.numbers)
+        self.passed = list(self.standins.received)
         outputs: list[torch.Tensor] = []
         encoder = Encoder(self.result_node(outputs))
-        node = encoder.encode(value)
-        self.outputs[number] = (inputs, outputs)
-        return {
+        try:
+            with torch.set_grad_enabled(message["grad_enabled"]):
+                value = function(*args, **kwargs)
+        except BaseException as error:
+            return describe(error, self.origin) | self.effects(encoder.buffers), encoder
+        number = next(self.numbers)
+        answer = {
             "op": "result",
             "call": number,
-            "value": node,
-            "changed": [
-                [i, what, encoder.encode_value(new) if new is not None else None]
-                for i, what, new in self.standins.changes()
-            ],
+            "value": encoder.encode(value),
+            "outputs": [encoder.encode_tensor(output) for output in outputs],
+        }
+        self.outputs[number] = (inputs, outputs)
+        return answer | self.effects(encoder.buffers), encoder
+
+    def effects(self, buffers: list[memoryview]) -> Message:
+        """What a call changed of what it was passed, and of the object whose method it was."""
+        encoder = Encoder(self.result_node(None), buffers)
+        changes = [*self.standins.changes(self.standins.received), *self.standins.replaced()]
+        return {
+            "changed": changed(encoder, changes),
             "optimizers": [
                 [key, encoder.encode(self.standins.optimizers[key].state_dict())]
                 for key in self.standins.entered_optimizers
             ],
-            "options": [[key, encoder.encode(options(self.held[key]))] for key in self.entered],
+            "groups": [[key, self.groups(encoder, self.held[key])] for key in self.entered],
             "files": [
                 [key, encoder.encode(self.files[key].getvalue()), self.files[key].tell()]
                 for key in self.touched_files
             ],
-        }, encoder
+        }
 
     def backward(self, message: Message, decoder: Decoder) -> tuple[Message, Encoder]:
         """The gradients of an earlier call's tensor arguments, given those of its outputs."""
@@ -164,34 +175,43 @@ class Session:
 
     def items(self, batch: "Batch") -> tuple[Message, Encoder]:
         """The message that hands over a batch of items."""
-        encoder = Encoder(self.result_node([]))
+        encoder = Encoder(self.result_node(None))
         value = ["list", encoder.encode_items(batch.items)]
         return {"op": "items", "value": value, "done": batch.done}, encoder
 
-    def result_node(self, outputs: list[torch.Tensor]) -> Callable[[Encoder, object], Node]:
-        """How results are encoded: objects stay here, tensors that have a graph are noted."""
+    def result_node(self, outputs: list[torch.Tensor] | None) -> Callable[[Encoder, object], Node]:
+        """How results are encoded: arguments by their number, and objects stay here.
+
+        Args:
+            outputs: collects the tensors that have a graph; without it, they cross without theirs.
+        """
 
         def special(encoder: Encoder, value: object) -> Node:
-            if isinstance(value, str) or (
-                isinstance(value, torch.Tensor) and not value.requires_grad
-            ):
-                return None
-            if isinstance(value, torch.Tensor):
+            number = self.standins.number(value)
+            # What was passed may have a longer graph now, but for a leaf.
+            if outputs is not None and has_graph(value, passed=number is not None):
                 outputs.append(value)
-                return ["output", encoder.encode_tensor(value), len(outputs) - 1]
-            if isinstance(value, torch.optim.Optimizer):
-                key = self.hold(value)
-                return ["optimizer", key, encoder.encode(options(value)), self.keys(value)]
-            if isinstance(value, Iterator):
-                return ["iterator", self.hold(value)]
-            try:
-                return encoder.encode_value(value)
-            except WireError:
-                if isinstance(value, np.ndarray):
-                    raise
-                return ["object", self.hold(value), type(value).__name__]
+                return ["output", len(outputs) - 1]
+            if number is not None:
+                return ["given", number]
+            return (
+                None if isinstance(value, (str, torch.Tensor)) else self.object_node(encoder, value)
+            )
 
         return special
+
+    def object_node(self, encoder: Encoder, value: object) -> Node:
+        """The node of a value; it stays here if the border does not carry its type."""
+        if isinstance(value, torch.optim.Optimizer):
+            return ["optimizer", self.hold(value), self.groups(encoder, value)]
+        if isinstance(value, Iterator):
+            return ["iterator", self.hold(value)]
+        try:
+            return encoder.encode_value(value)
+        except WireError:
+            if isinstance(value, np.ndarray):
+                raise
+            return ["object", self.hold(value), type(value).__name__]
 
     def hold(self, value: object) -> int:
         """Keep an object; its key."""
@@ -199,23 +219,33 @@ class Session:
         self.held[key] = value
         return key
 
-    def keys(self, optimizer: torch.optim.Optimizer) -> list[list[int | None]]:
-        """For each parameter of each group, the key of the tensor it stands in for."""
+    def groups(self, encoder: Encoder, optimizer: torch.optim.Optimizer) -> Node:
+        """The groups of an optimizer: plain hyperparameters, and the keys of its parameters."""
         keys = {id(tensor): key for key, tensor in self.standins.tensors.items()}
-        return [[keys.get(id(p)) for p in group["params"]] for group in optimizer.param_groups]
+        return [
+            [
+                encoder.encode({str(k): value for k, value in group.items() if is_plain(value)}),
+                [keys[id(p)] for p in group["params"] if id(p) in keys],
+            ]
+            for group in optimizer.param_groups
+        ]
 
     def special(self) -> dict[str, Callable[..., object]]:
         """How the nodes of arguments are decoded that are no plain values."""
         return {
             "argument": self.standins.tensor,
             "array_argument": self.standins.array,
+            "container": self.standins.container,
+            "given": self.standins.given,
             "module": self.standins.module,
             "torch_optimizer": self.standins.optimizer,
             "held": lambda _decoder, key: self.held[key],
             "held_optimizer": self.held_optimizer,
             "pulled": lambda _decoder, key: self.pull(key),
             "listed": self.listed,
-            "callback": lambda _decoder, key: lambda *args: self.call_back(key, args),
+            "callback": lambda _decoder, key: (
+                lambda *args, **kwargs: self.call_back(key, args, kwargs)
+            ),
             "path": self.path,
             "path_text": lambda *node: str(self.path(*node)),
             "memmap": self.memmap,
@@ -223,10 +253,12 @@ class Session:
         }
 
     def held_optimizer(self, decoder: Decoder, key: int, given: Node) -> Any:
-        """The student's optimizer, with the hyperparameters it has in the trusted process."""
-        set_options(self.held[key], decoder.decode(given))
+        """The student's optimizer, with the hyperparameters that were changed meanwhile."""
+        optimizer = self.held[key]
+        for group, options in zip(optimizer.param_groups, decoder.decode(given), strict=True):
+            group.update(options)
         self.entered.append(key)
-        return self.held[key]
+        return optimizer
 
     def listed(self, decoder: Decoder, key: int, items: Node) -> Iterator[object]:
         """An iterator over a list, the same one whenever it is passed."""
@@ -240,14 +272,26 @@ class Session:
                 return
             yield answer
 
-    def call_back(self, key: int, args: tuple[object, ...]) -> object:
+    def call_back(self, key: int, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """What a function of the trusted process returns for plain arguments.
+
+        It finds what the call has changed so far of its arguments, and may change tensors itself.
 
         Raises:
             WireError: one of them is no plain value.
         """
         encoder = Encoder()
-        question = {"op": "callback", "key": key, "args": encoder.encode(args)}
+        question = {
+            "op": "callback",
+            "key": key,
+            "args": encoder.encode(args),
+            "kwargs": encoder.encode(kwargs),
+            "grad_enabled": torch.is_grad_enabled(),
+            "changed": changed(
+                Encoder(self.result_node(None), encoder.buffers),
+                self.standins.changes(self.passed),
+            ),
+        }
         return self.ask(question, encoder.buffers)
 
     def ask(self, question: Message, buffers: Sequence[memoryview] = ()) -> object:
@@ -324,23 +368,16 @@ class Batch:
 STOP = object()
 
 
-def set_options(target: Any, groups: list[dict[str, object]] | None) -> None:
-    """Give an optimizer's groups these hyperparameters; without any, leave the target alone."""
-    if groups is not None:
-        for group, given in zip(target.param_groups, groups, strict=True):
-            group.update(given)
+def has_graph(value: object, *, passed: bool) -> TypeGuard[torch.Tensor]:
+    """Whether a value is a tensor that its gradient goes back from."""
+    if not isinstance(value, torch.Tensor):
+        return False
+    return value.requires_grad and not (passed and value.is_leaf)
 
 
-def options(optimizer: torch.optim.Optimizer) -> list[dict[str, object]]:
-    """The hyperparameters of an optimizer's groups, as far as they are plain values."""
+def changed(encoder: Encoder, changes: Iterable[tuple[int, str, Any]]) -> Node:
+    """The nodes of changes."""
     return [
-        {str(name): value for name, value in group.items() if is_plain(value)}
-        for group in optimizer.param_groups
+        [number, what, value if value is None else encoder.encode_value(value)]
+        for number, what, value in changes
     ]
-
-
-def is_plain(value: object) -> bool:
-    """Whether a hyperparameter is a scalar or a tuple of scalars."""
-    if isinstance(value, tuple):
-        return all(map(is_plain, value))
-    return value is None or type(value) in (bool, int, float, str)

@@ -1,41 +1,22 @@
-"""What stands in, over here, for the tensors, modules and optimizers of the trusted process."""
+"""What stands in, over here, for the arguments that the trusted process passes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 
 from .channel import Node
-from .values import Decoder, raw
-
-
-class Received:
-    """One tensor argument, with what it held on arrival, so that a change can be told.
-
-    Attributes:
-        tensor: what the student's code gets.
-        number: how the trusted process counts it within the call.
-    """
-
-    def __init__(self, number: int, tensor: torch.Tensor, data: bytes, grad: bytes | None) -> None:
-        self.number = number
-        self.tensor = tensor
-        self.data = data
-        self.grad = grad
-
-    def changes(self) -> dict[str, torch.Tensor | None]:
-        """The data and gradient that are no longer what arrived."""
-        changed: dict[str, torch.Tensor | None] = {}
-        if self.tensor.device.type != "meta" and bytes(raw(self.tensor)) != self.data:
-            changed["data"] = self.tensor
-        grad = self.tensor.grad if self.tensor.is_leaf else None
-        if (None if grad is None else bytes(raw(grad))) != self.grad:
-            changed["grad"] = grad
-        return changed
+from .received import Received, ReceivedArray, ReceivedContainer, ReceivedTensor
+from .values import Decoder
 
 
 class StandIns:
-    """Every stand-in of one check, each kept as long as the check lasts."""
+    """Every stand-in of one check, each kept as long as the check lasts.
+
+    Attributes:
+        received: what the call may change, as the trusted process counts it.
+        autograd_inputs: the tensors of the call that require a gradient.
+    """
 
     def __init__(self) -> None:
         self.tensors: dict[int, torch.Tensor] = {}
@@ -45,29 +26,42 @@ class StandIns:
 
     def begin(self) -> None:
         """A new call: nothing has been received for it yet."""
-        self.received: list[Received] = []
-        self.arrays: list[tuple[int, Any, bytes]] = []
+        self.received: dict[int, Received] = {}
+        self.numbers: dict[int, int] = {}
         self.autograd_inputs: list[torch.Tensor] = []
         self.entered_modules: list[tuple[torch.nn.Module, dict[str, int]]] = []
         self.entered_optimizers: list[int] = []
 
+    def receive(self, number: int, received: Received) -> Any:
+        """Note an argument under its number; what the student's code gets."""
+        self.received[number] = received
+        self.numbers[id(received.value)] = number
+        return received.value
+
+    def number(self, value: object) -> int | None:
+        """The number of an argument, if a value is one."""
+        return self.numbers.get(id(value))
+
+    def given(self, _decoder: Decoder, number: int) -> Any:
+        """An argument that was passed in the same call before."""
+        return self.received[number].value
+
     def tensor(self, decoder: Decoder, node: Node, about: dict[str, Node]) -> torch.Tensor:
         """The tensor of an argument; one that has a key is the same object in every call."""
-        value: torch.Tensor = decoder.decode(node)
-        data = b"" if value.device.type == "meta" else bytes(raw(value))
-        grad = decoder.decode(about["grad"])
+        value = decoder.decode(node)
+        if about["leaf"]:
+            value = laid_out(value, about["stride"])
         tensor = self.keyed(value, about) if about["key"] is not None else value
         with torch.no_grad():
             tensor.requires_grad_(about["requires_grad"])
-            tensor.grad = grad
+            tensor.grad = decoder.decode(about["grad"])
         if about["requires_grad"]:
             self.autograd_inputs.append(tensor)
         if not about["leaf"]:
             # Where the check computed it, it may be changed in place; a leaf may not.
-            tensor = tensor.clone()
-        before = None if grad is None else bytes(raw(grad))
-        self.received.append(Received(about["number"], tensor, data, before))
-        return tensor
+            tensor = laid_out(tensor.clone(), about["stride"])
+        received: torch.Tensor = self.receive(about["number"], ReceivedTensor(tensor))
+        return received
 
     def keyed(self, value: torch.Tensor, about: dict[str, Node]) -> torch.Tensor:
         """The tensor kept under the key, holding the value."""
@@ -79,11 +73,15 @@ class StandIns:
             kept.data.copy_(value)
         return kept
 
-    def array(self, decoder: Decoder, node: Node, number: int) -> object:
+    def array(self, decoder: Decoder, node: Node, number: int, writeable: bool) -> object:
         """The NumPy array of an argument."""
         value = decoder.decode(node)
-        self.arrays.append((number, value, value.tobytes()))
-        return value
+        value.flags.writeable = writeable
+        return self.receive(number, ReceivedArray(value))
+
+    def container(self, decoder: Decoder, node: Node, number: int) -> object:
+        """The list, dictionary, set or bytearray of an argument."""
+        return self.receive(number, ReceivedContainer(decoder.decode(node)))
 
     def module(self, decoder: Decoder, key: int, entries: dict[str, Node], training: bool) -> Any:
         """A module with the same parameter and buffer names, that cannot be called."""
@@ -91,7 +89,7 @@ class StandIns:
         numbers = {}
         for name, node in entries.items():
             tensor = decoder.decode(node)
-            numbers[name] = self.received[-1].number
+            numbers[name] = self.numbers[id(tensor)]
             owner, leaf = submodule(module, name)
             if isinstance(tensor, torch.nn.Parameter):
                 owner.register_parameter(leaf, tensor)
@@ -117,20 +115,34 @@ class StandIns:
         self.entered_optimizers.append(key)
         return optimizer
 
-    def changes(self) -> Iterator[tuple[int, str, object]]:
-        """What the call changed: the argument's number, "data" or "grad", the new value."""
-        for received in self.received:
-            for what, value in received.changes().items():
-                yield received.number, what, value
-        for number, array, before in self.arrays:
-            if array.tobytes() != before:
-                yield number, "data", array
+    def changes(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Any]]:
+        """What was changed of some arguments since this was last asked.
+
+        Args:
+            numbers: those of the arguments.
+
+        Yields:
+            The number, "data", "grad" or "items", and the new value.
+        """
+        for number in numbers:
+            for what, value in self.received[number].changes():
+                yield number, what, value
+
+    def replaced(self) -> Iterator[tuple[int, str, torch.Tensor]]:
+        """The tensors in the place of a module's own, as changes of those."""
         for module, numbers in self.entered_modules:
-            replaced = dict(module.state_dict(keep_vars=True))
-            kept = {id(received.tensor) for received in self.received}
+            held = dict(module.state_dict(keep_vars=True))
             for name, number in numbers.items():
-                if name in replaced and id(replaced[name]) not in kept:
-                    yield number, "data", replaced[name]
+                if name in held and self.number(held[name]) is None:
+                    yield number, "data", held[name]
+
+
+def laid_out(value: torch.Tensor, stride: list[int] | None) -> torch.Tensor:
+    """A tensor of the same values with another layout in memory, if one is given."""
+    if stride is None:
+        return value
+    once = value[tuple(slice(None if step else 1) for step in stride)]
+    return torch.empty_strided(once.shape, stride, dtype=value.dtype).copy_(once).expand_as(value)
 
 
 def submodule(module: torch.nn.Module, name: str) -> tuple[torch.nn.Module, str]:

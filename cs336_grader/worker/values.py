@@ -3,9 +3,9 @@
 Every value has an exact type, and none can execute:
 
     None, True, 3, 0.5, "text"      themselves
-    ["list", sequence]              also tuple and set
+    ["list", sequence]              also tuple, set and frozenset
     ["dict", sequence, sequence]    keys and values
-    ["bytes", buffer]               bytes
+    ["bytes", buffer]               bytes; also bytearray
     ["text", buffer]                a long text
     ["tensor", buffer, dtype, shape]   a dense tensor; also ndarray
     ["meta", dtype, shape]          a tensor without data
@@ -61,11 +61,16 @@ class Encoder:
     Args:
         special: asked first about every value that is no number; returns its node, or None for
             "as usual".
+        buffers: those that the frame has already; more are added to them.
     """
 
-    def __init__(self, special: Callable[["Encoder", object], Node] | None = None) -> None:
+    def __init__(
+        self,
+        special: Callable[["Encoder", object], Node] | None = None,
+        buffers: list[memoryview] | None = None,
+    ) -> None:
         self.special = special
-        self.buffers: list[memoryview] = []
+        self.buffers = [] if buffers is None else buffers
 
     def encode(self, value: object) -> Node:
         """The node of a value.
@@ -150,14 +155,15 @@ class Encoder:
         return len(self.buffers) - 1
 
 
-SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": (set, frozenset)}
+SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 ENCODERS: tuple[tuple[Any, Callable[[Encoder, Any], Node]], ...] = (
     (torch.Tensor, Encoder.encode_tensor),
     (np.ndarray, Encoder.encode_array),
     (np.generic, lambda encoder, value: encoder.encode(value.item())),
     ((list, tuple, set, frozenset), Encoder.encode_sequence),
     (dict, Encoder.encode_dict),
-    ((bytes, bytearray), lambda encoder, value: ["bytes", encoder.buffer(memoryview(value))]),
+    (bytes, lambda encoder, value: ["bytes", encoder.buffer(memoryview(value))]),
+    (bytearray, lambda encoder, value: ["bytearray", encoder.buffer(memoryview(bytes(value)))]),
     (torch.dtype, lambda _, value: ["dtype", str(value).removeprefix("torch.")]),
     (torch.device, lambda _, value: ["device", str(value)]),
     (int, lambda _, value: int(value)),
@@ -232,10 +238,9 @@ class Decoder:
     def decode_sequence(self, tag: str, items: Node) -> object:
         """A list, tuple or set."""
         values = self.items(items)
-        if tag == "set":
+        if tag in ("set", "frozenset"):
             self.expect_quick_hashes(values)
-            return set(values)
-        return tuple(values) if tag == "tuple" else values
+        return SEQUENCES[tag](values)
 
     def decode_dict(self, _tag: str, keys: Node, values: Node) -> dict[object, object]:
         """A dictionary."""
@@ -243,9 +248,10 @@ class Decoder:
         self.expect_quick_hashes(names)
         return dict(zip(names, self.items(values), strict=True))
 
-    def decode_bytes(self, _tag: str, buffer: int) -> bytes:
-        """Bytes."""
-        return bytes(self.take(buffer))
+    def decode_bytes(self, tag: str, buffer: int) -> bytes | bytearray:
+        """Bytes or a bytearray."""
+        data = self.take(buffer)
+        return bytes(data) if tag == "bytes" else bytearray(data)
 
     def decode_text(self, _tag: str, buffer: int) -> str:
         """A long text."""
@@ -318,10 +324,10 @@ class Decoder:
 
 
 TAGS = {
-    **dict.fromkeys(("list", "tuple", "set"), "sequence"),
+    **dict.fromkeys(SEQUENCES, "sequence"),
     **dict.fromkeys(("dtype", "device"), "name"),
+    **dict.fromkeys(("bytes", "bytearray"), "bytes"),
     "dict": "dict",
-    "bytes": "bytes",
     "text": "text",
     "tensor": "tensor",
     "ndarray": "array",
@@ -331,10 +337,11 @@ TAGS = {
 
 def checked(shape: list[int]) -> list[int]:
     """The shape, if it is one."""
-    if len(shape) > MAX_DIMENSIONS or not all(
-        type(size) is int and 0 <= size <= MAX_SIZE for size in shape
-    ):
+    if len(shape) > MAX_DIMENSIONS or not all(type(size) is int and size >= 0 for size in shape):
         raise WireError("a shape that is not as agreed")
+    # Strides are computed from all sizes, also where one of them is zero.
+    if math.prod(filter(None, shape)) > MAX_SIZE:
+        raise WireError("a shape that is larger than memory")
     return shape
 
 
@@ -360,3 +367,12 @@ def expect_size(data: memoryview, shape: list[int], itemsize: int) -> None:
     """Refuse a buffer that does not hold exactly a shape's elements."""
     if len(data) != math.prod(checked(shape)) * itemsize:
         raise WireError("a buffer whose size does not match its shape")
+
+
+def is_plain(value: object) -> bool:
+    """Whether a hyperparameter is a scalar, a tuple of scalars, or a tensor of one number."""
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    if isinstance(value, torch.Tensor):
+        return value.numel() == 1 and not value.is_meta
+    return value is None or type(value) in (bool, int, float, str)

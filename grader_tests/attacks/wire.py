@@ -18,8 +18,8 @@ def raw(data):
     channel().connection.sendall(data)
 
 def result(value=None, **other):
-    return {"op": "result", "call": 0, "value": value, "changed": [], "optimizers": [],
-            "options": [], "files": [], **other}
+    return {"op": "result", "call": 0, "value": value, "outputs": [], "changed": [],
+            "optimizers": [], "groups": [], "files": [], **other}
 
 """
 
@@ -98,7 +98,7 @@ for value in (["exec", "1"], ["__init__", 0], ["tensor", 0, "object", [1]],
     "a meta tensor where numbers are expected": sends('send(result(["meta", "float64", [8]]))'),
     "numbers that are not finite, as JSON never had them": sends("""
 data = b'[{"op":"result","call":0,"value":["list",["items",[NaN,Infinity,-Infinity,1e999]]],' \\
-       b'"changed":[],"optimizers":[],"options":[],"files":[]},[]]'
+       b'"outputs":[],"changed":[],"optimizers":[],"groups":[],"files":[]},[]]'
 raw(struct.pack(">I", len(data)) + data)
 """),
     "answers ahead of time, to all calls to come": sends("""
@@ -110,9 +110,9 @@ for changed in ([[0, "data", 5]], [[-1, "grad", None]], [["x", "data", None]],
                 [[10**9, "data", 1]], 7):
     send(result(changed=changed))
 """),
-    "states of optimizers, options and files that do not exist": sends("""
+    "states of optimizers, groups and files that do not exist": sends("""
 send(result(optimizers=[[0, ["dict", ["items", []], ["items", []]]]]))
-send(result(options=[[0, None]]))
+send(result(groups=[[0, []]]))
 send(result(files=[[0, ["bytes", 0], 0]]), b"x")
 """),
     "questions about what was not passed": sends("""

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cs336_grader.running.conversation import UNUSABLE
-from cs336_grader.running.restoring import restore
+from cs336_grader.running.restoring import checked_state
 
 State = dict[str, Any]
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
@@ -23,6 +23,11 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "NAdam": torch.optim.NAdam,
     "Adafactor": torch.optim.Adafactor,
 }
+
+
+def restore(optimizer: torch.optim.Optimizer, given: State) -> None:
+    """Give an optimizer a state from the worker."""
+    optimizer.load_state_dict(checked_state(optimizer, given))
 
 
 def made(kind: str = "AdamW", steps: int = 0) -> torch.optim.Optimizer:
