@@ -52,6 +52,8 @@ class Staged:
         notes: what was chosen, left out or refused, one sentence each.
         adapters: the published adapters that it has filled in, as far as its source tells.
         stubs: those that it has as they were handed out.
+        unmet: what it asks for and does not get, in words: by the name that it imports, or for
+            "Python".
         trees: the syntax trees of source that was read, by that source.
     """
 
@@ -63,6 +65,7 @@ class Staged:
     notes: tuple[str, ...]
     adapters: frozenset[str]
     stubs: frozenset[str] = frozenset()
+    unmet: Mapping[str, str] = field(default_factory=dict)
     trees: Mapping[bytes, ast.Module] = field(default_factory=dict, repr=False, compare=False)
 
 

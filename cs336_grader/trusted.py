@@ -124,6 +124,7 @@ def outcomes(
         "package": assignment.rubric.package,
         "hidden": [assignment.rubric.package, "tests"],
         "rules": assignment.rubric.watched(),
+        "unmet": dict(staged.unmet),
     }
     after = {
         "folder": str(assignment.folder.resolve()),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # multiplied by itself, would take all that the machine has.
 MOST_MEGABYTES = 4096
 # What a worker is told of a submission that it is to import.
-TO_LOAD = ("root", "search_paths", "module", "package", "rules")
+TO_LOAD = ("root", "search_paths", "module", "package", "rules", "unmet")
 
 
 def main(prepared: "Prepared | None" = None) -> None:

@@ -87,7 +87,10 @@ def import_failure(error: Exception, folder: Path | None) -> str:
     lines = ["Nothing was checked, because tests/adapters.py cannot be imported."]
     lines += [f"  {line}" for line in (*found(error, raised=True).split("\n"), *places)]
     if isinstance(error, ModuleNotFoundError):
-        lines.append(f"  If {error.name} is a package that you need: uv add {error.name}")
+        lines.append(
+            f"  Your code imports {error.name}. If that is a package and no misspelt name, "
+            "look at it before you install it, and add it to the dependencies in pyproject.toml."
+        )
     lines.append(f"  The whole traceback: {run_pytest()} -x --tb=short")
     return "\n".join(lines)
 

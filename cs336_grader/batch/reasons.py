@@ -9,10 +9,6 @@ from cs336_grader.reports.plain_text import plain_line
 MAX_REASON = 500
 # What a check says first: of which of its cases it speaks.
 CASE = re.compile(r"\ACase \[.*?\](?: \(\d+ of \d+ cases [a-z ]+\))?: ")
-LACKING = "which the grading environment does not have."
-INSTALL = (
-    "Install it for the grader and regrade, or grade with a Python that has it: --worker-python."
-)
 NOTHING_RAN = "Nothing in it could be run, so it has 0 points. Is that the submission? "
 
 
@@ -29,10 +25,9 @@ def why_not_judged(report: Report) -> str:
         if check.verdict is Verdict.NOT_JUDGED and summary.lossy(report, check)
     )
     first = plain_line(next(iter(reasons), ""), MAX_REASON)
-    advice = f" {INSTALL}" if first.endswith(LACKING) else ""
     others = len(reasons) - 1
     more = f" (and {others} other reason{'s' if others > 1 else ''})" if others > 0 else ""
-    return f"{first}{advice}{more}"
+    return f"{first}{more}"
 
 
 def why_nothing_ran(report: Report) -> str:

@@ -12,9 +12,10 @@ from pathlib import PurePosixPath
 
 from cs336_grader.parsing import MAX_SOURCE_BYTES, SourceError, parse
 
+from .building import modules_to_build
 from .gaps import Reading
 from .listing import MAX_FILE_BYTES
-from .modules import COMPILED, INIT, Modules
+from .modules import COMPILED, INIT, Modules, NearMiss
 from .names import Patience, defined_names, imports
 from .notes import Notes
 from .sources import Source
@@ -52,7 +53,7 @@ class Closure:
         self.adapters = adapters
         self.is_reserved = is_reserved
         self.notes = notes
-        self.modules = Modules(source.sizes, source.unseen)
+        self.modules = Modules(source.sizes, source.unseen, modules_to_build(source))
         base, self.module = self.place_of_adapters()
         above = [adapters.parent, *adapters.parent.parents]
         self.roots = list(
@@ -177,6 +178,12 @@ class Closure:
         if self.is_reserved(top):
             for root in homes:
                 self.notes.skipped(f"would hide the installed {top}", root / top)
+            return
+        if top in self.modules.to_build and all(
+            self.modules.is_project(home / top) for home in homes
+        ):
+            reading.elsewhere.add(top)
+            reading.misses.add(NearMiss(self.roots[0] / top))
             return
         # Or in a folder that the code itself adds to the import path; it will do so again.
         added = [home for home in self.modules.homes.get(top, []) if home.parent in self.roots]

@@ -65,7 +65,8 @@ class Gaps:
         """Name what is missing."""
         if package in self.elsewhere:
             notes.say(f"It imports {package}, and has no package or module of that name.")
-        others = sorted(self.elsewhere - {package, "tests"})
+        built = {module.name for module in self.unbuilt}
+        others = sorted(self.elsewhere - {package, "tests"} - built)
         missing = [name for name in others if not manifests.python.is_importable(name)]
         if missing:
             marked = [
@@ -73,13 +74,22 @@ class Gaps:
             ]
             told = named(marked, MOST_PACKAGES)
             notes.say(f"It imports packages that are not installed here: {told}.")
-        imported = {canonicalize_name(name) for name in missing}
+        imported = {canonicalize_name(name) for name in (*missing, *built)}
         lacking = [name for name in manifests.lacking if name not in imported]
         if lacking:
             notes.say(f"It declares packages that are not installed here: {named(lacking)}.")
-        if self.unbuilt:
-            modules = sorted(map(str, self.unbuilt))
-            notes.say(f"It imports compiled modules, which are not built here: {named(modules)}.")
+        if manifests.other_versions:
+            told = named(list(manifests.other_versions.values()))
+            notes.say(f"It asks for other versions than are installed here: {told}.")
+        # Whoever has built one has it installed where the submission runs.
+        unbuilt = [one for one in self.unbuilt if not manifests.python.is_importable(one.name)]
+        if unbuilt:
+            modules = sorted(map(str, unbuilt))
+            notes.say(
+                f"It imports compiled modules of its own, which are not built here: "
+                f"{named(modules)}. To grade it with them, build them in an environment of their "
+                "own, and name its Python: --worker-python."
+            )
         if self.broken:
             faults = [f"{path} ({fault})" for path, fault in self.broken.items()]
             notes.say(f"It imports modules that are no valid Python: {named(faults)}.")

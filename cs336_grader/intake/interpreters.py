@@ -4,6 +4,7 @@ import json
 import platform
 import subprocess
 from functools import cache
+from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from packaging.utils import canonicalize_name
 from cs336_grader.records import WrongRequestError
 
 from . import inventory
-from .installed import is_distribution, is_importable, own_distributions
+from .installed import is_distribution, is_importable, own_distributions, top_level_names
 
 MAX_SECONDS = 60
 
@@ -35,6 +36,14 @@ class Interpreter:
         """Whether a distribution of this plain name is installed, other than the grader's own."""
         return is_distribution(name)
 
+    def version_of(self, distribution: str) -> str | None:
+        """The installed version of a distribution; None if it is not installed."""
+        return metadata.version(distribution) if is_distribution(distribution) else None
+
+    def modules_of(self, distribution: str) -> frozenset[str]:
+        """What a distribution's modules and packages are imported by."""
+        return top_level_names(distribution)
+
     @property
     def reads_as_here(self) -> bool:
         """Whether what is no valid Python here is none there."""
@@ -50,8 +59,13 @@ class OtherInterpreter(Interpreter):
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.version = told["version"]
-        self.modules = frozenset(told["modules"])
-        self.distributions = frozenset(map(canonicalize_name, told["distributions"]))
+        self.modules = {
+            name: frozenset(map(canonicalize_name, owners))
+            for name, owners in told["modules"].items()
+        }
+        self.distributions: dict[str, str] = {
+            canonicalize_name(name): version for name, version in told["distributions"].items()
+        }
         self.path = list(told["path"])
 
     def is_importable(self, name: str) -> bool:
@@ -60,7 +74,15 @@ class OtherInterpreter(Interpreter):
 
     def is_distribution(self, name: str) -> bool:
         """The same, there."""
-        return name in self.distributions - own_distributions()
+        return name in self.distributions and name not in own_distributions()
+
+    def version_of(self, distribution: str) -> str | None:
+        """The same, there."""
+        return self.distributions[distribution] if self.is_distribution(distribution) else None
+
+    def modules_of(self, distribution: str) -> frozenset[str]:
+        """The same, there."""
+        return frozenset(name for name, owners in self.modules.items() if distribution in owners)
 
 
 @cache

@@ -11,13 +11,21 @@ def inventory() -> dict[str, Any]:
     """What this interpreter has.
 
     Returns:
-        Its version, the top-level names in its library and of what is installed, all distributions,
-        and the folders that imports look in.
+        Its version, the top-level names in its library and of what is installed, each with the
+        distributions that have it, the version of every distribution, and the folders that imports
+        look in.
     """
     return {
         "version": platform.python_version(),
-        "modules": [*sys.stdlib_module_names, *metadata.packages_distributions()],
-        "distributions": [distribution.name for distribution in metadata.distributions()],
+        "modules": {
+            **dict.fromkeys(sys.stdlib_module_names, ()),
+            **metadata.packages_distributions(),
+        },
+        "distributions": {
+            # The first on the path is the one that imports find.
+            distribution.name: distribution.version
+            for distribution in reversed(list(metadata.distributions()))
+        },
         "path": [path for path in sys.path if path],
     }
 

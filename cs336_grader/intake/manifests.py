@@ -6,25 +6,25 @@ is installed.
 
 import re
 import tomllib
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from cs336_grader.records import CouldNotJudgeError
 
 from .interpreters import Interpreter
 from .notes import Notes
+from .requirements import PYTHON, Wanted, locked, pinned_python, required, required_python
 from .sources import Source
 
 MAX_MANIFEST_BYTES = 2**18
+LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock")
+MAX_LOCK_BYTES = 2**22
 MAX_DECLARED = 500
 PROJECT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
-MAX_REQUIREMENT = 500
 UNKNOWN_VERSION = "0"
 
 
@@ -41,7 +41,8 @@ class Manifests:
     Attributes:
         versions: the version of each project, by its name.
         declared: the names of the packages that the projects need.
-        wanted_python: the versions of Python that the nearest project which says so asks for.
+        wanted: what is asked for of each of them.
+        pythons: what the nearest file of each kind asks for that says which Python it is for.
     """
 
     def __init__(
@@ -56,30 +57,77 @@ class Manifests:
         self.python = python
         self.notes = notes
         self.versions: dict[str, str] = {}
-        self.wanted_python = ""
-        needed: set[str] = set()
+        self.pythons: dict[str, Wanted] = {}
+        needed: list[Wanted] = []
+        locks: list[Wanted] = []
         for folder in dict.fromkeys(folder for path in files for folder in path.parents):
-            project = self.read_project(folder / "pyproject.toml")
-            self.add_version(project.get("project"))
-            needed |= set(requirements(project))
-            needed |= set(self.read_requirements(folder / "requirements.txt"))
+            needed += self.read_folder(folder)
+            for name in LOCK_FILES:
+                locks += locked(self.read_text(folder / name, MAX_LOCK_BYTES), name)
         # A package that asks for its own version is no less right for having no project file.
         for name in packages:
             if PROJECT_NAME.fullmatch(name):
                 self.versions.setdefault(canonicalize_name(name), UNKNOWN_VERSION)
-        self.declared = tuple(sorted(needed - self.versions.keys())[:MAX_DECLARED])
-        if self.asks_for_another_python:
+        names = {one.name for one in needed} - self.versions.keys()
+        self.declared = tuple(sorted(names)[:MAX_DECLARED])
+        self.wanted = {
+            name: [one for one in (*needed, *locks) if one.name == name] for name in self.declared
+        }
+        if self.wanted_python is not None:
             self.notes.say(
-                f"It asks for Python {self.wanted_python} and is graded with {python.version}."
+                f"It asks for {self.wanted_python} and is graded with {python.version}."
+                " --worker-python runs it in another."
             )
 
+    def read_folder(self, folder: PurePosixPath) -> Iterator[Wanted]:
+        """What a folder's files ask for, once their projects and versions of Python are noted."""
+        version = self.python.version
+        environment = {
+            "python_full_version": version,
+            "python_version": ".".join(version.split(".")[:2]),
+        }
+        project = self.read_project(folder / "pyproject.toml")
+        self.add_version(project.get("project"))
+        pinned = pinned_python(self.read_text(folder / ".python-version"), ".python-version")
+        if pinned is not None:
+            self.pythons.setdefault(pinned.origin, pinned)
+        yield from required(requirements(project), "pyproject.toml", environment)
+        lines = self.read_text(folder / "requirements.txt").splitlines()
+        yield from required(lines, "requirements.txt", environment)
+
     @property
-    def asks_for_another_python(self) -> bool:
-        """Whether the project asks for another Python than the one it is graded with."""
-        try:
-            return not SpecifierSet(self.wanted_python).contains(self.python.version)
-        except InvalidSpecifier:
-            return False
+    def wanted_python(self) -> Wanted | None:
+        """The Python that the submission asks for, if it is graded with another."""
+        version = self.python.version
+        return next((one for one in self.pythons.values() if not one.is_met(version)), None)
+
+    @property
+    def other_versions(self) -> dict[str, str]:
+        """What is asked for of the packages that are installed in another version, in words."""
+        found: dict[str, str] = {}
+        for name, asked in self.wanted.items():
+            present = self.python.version_of(name)
+            for one in asked:
+                if present is not None and not one.is_met(present):
+                    found[name] = f"{one} where {present} is installed"
+        return found
+
+    @property
+    def unmet(self) -> dict[str, str]:
+        """What is asked for and not to be had, in words, by the name that imports use.
+
+        That of Python is "Python". A package that is not installed has its own name.
+        """
+        found = {
+            name.replace("-", "_"): f"{self.wanted[name][0]}, which is not installed"
+            for name in self.lacking
+        }
+        for name, told in self.other_versions.items():
+            modules = filter(str.isidentifier, self.python.modules_of(name))
+            found |= dict.fromkeys(modules, told)
+        if self.wanted_python is not None:
+            found[PYTHON] = f"{self.wanted_python} where {self.python.version} runs it"
+        return found
 
     @property
     def lacking(self) -> list[str]:
@@ -90,9 +138,9 @@ class Manifests:
         """Whether a package that is imported by this name is declared by the same name."""
         return canonicalize_name(package) in self.declared
 
-    def read_text(self, path: PurePosixPath) -> str:
+    def read_text(self, path: PurePosixPath, limit: int = MAX_MANIFEST_BYTES) -> str:
         """A small file's text; empty where there is none."""
-        if self.source.sizes.get(path, MAX_MANIFEST_BYTES + 1) > MAX_MANIFEST_BYTES:
+        if self.source.sizes.get(path, limit + 1) > limit:
             return ""
         try:
             return self.source.read(path).decode("utf-8-sig", "replace")
@@ -108,10 +156,6 @@ class Manifests:
             self.notes.say(f"{path} is no valid TOML and was not read.")
             return {}
 
-    def read_requirements(self, path: PurePosixPath) -> list[str]:
-        """The names in a requirements.txt."""
-        return names_of(self.read_text(path).splitlines())
-
     def add_version(self, project: object) -> None:
         """Remember a project's name and version, if it gives a proper name."""
         if not isinstance(project, dict):
@@ -121,8 +165,9 @@ class Manifests:
             known = isinstance(version, str) and VERSION.fullmatch(version)
             known_version = str(version) if known else UNKNOWN_VERSION
             self.versions.setdefault(canonicalize_name(name), known_version)
-        wanted = project.get("requires-python")
-        self.wanted_python = self.wanted_python or str(wanted or "")[:MAX_REQUIREMENT]
+        asked = required_python(project.get("requires-python"), "pyproject.toml")
+        if asked is not None:
+            self.pythons.setdefault(asked.origin, asked)
 
     def write(self, folder: Path) -> None:
         """Write what ``importlib.metadata`` looks for, except for what is installed anyway."""
@@ -135,25 +180,11 @@ class Manifests:
             (info / "METADATA").write_text(text, encoding="utf-8")
 
 
-def requirements(project: dict[str, Any]) -> list[str]:
-    """The names of all that a pyproject.toml says its project needs."""
+def requirements(project: dict[str, Any]) -> Iterator[object]:
+    """All that a pyproject.toml says its project needs."""
     table = project.get("project")
     table = table if isinstance(table, dict) else {}
     groups = [table.get("dependencies")]
     for extras in (table.get("optional-dependencies"), project.get("dependency-groups")):
         groups += list(extras.values()) if isinstance(extras, dict) else []
-    return [name for group in groups if isinstance(group, list) for name in names_of(group)]
-
-
-def names_of(lines: list[Any]) -> list[str]:
-    """The package that each requirement names; what is no requirement is passed over."""
-    found: list[str] = []
-    for line in lines:
-        if isinstance(line, str) and len(line) <= MAX_REQUIREMENT:
-            try:
-                requirement = Requirement(line.partition("#")[0])
-            except InvalidRequirement:
-                continue
-            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                found.append(canonicalize_name(requirement.name))
-    return found
+    return (line for group in groups if isinstance(group, list) for line in group)

@@ -11,6 +11,8 @@ COMPILED = {".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".o", ".a"}
 # What a compiled module is built from, or is described by while it is not built.
 BUILT_FROM = {".pyi", ".pyx", ".cpp", ".cc", ".c", ".rs"}
 INIT = "__init__.py"
+# What a project is built by.
+RECIPES = {"Cargo.toml", "CMakeLists.txt", "meson.build", "pyproject.toml", "setup.py"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,17 @@ class Modules:
     Args:
         files: of the submission.
         unseen: the names of what may be a part of it and was not taken.
+        to_build: the last names of compiled modules that it has the sources of.
 
     Attributes:
         folders: those with a module in them or below them.
     """
 
-    def __init__(self, files: Iterable[PurePosixPath], unseen: Iterable[str]) -> None:
+    def __init__(
+        self, files: Iterable[PurePosixPath], unseen: Iterable[str], to_build: frozenset[str]
+    ) -> None:
         self.files = frozenset(files)
+        self.to_build = to_build
         self.unseen = {
             part.partition(".py")[0]: name
             for name in unseen
@@ -71,6 +77,10 @@ class Modules:
             and package / INIT not in self.files
         )
 
+    def is_project(self, folder: PurePosixPath) -> bool:
+        """Whether a folder is no package, but holds one that is to be built."""
+        return self.is_namespace(folder) and any(folder / name in self.files for name in RECIPES)
+
     def along(self, folder: PurePosixPath, parts: tuple[str, ...]) -> list[PurePosixPath]:
         """The files that an import runs which starts in a folder."""
         found: list[PurePosixPath] = []
@@ -96,7 +106,7 @@ class Modules:
             if not self.holds(folder, part):
                 if part in self.unseen:
                     return NearMiss(place, unseen=self.unseen[part])
-                if place in self.unbuilt:
+                if place in self.unbuilt or part in self.to_build:
                     return NearMiss(place)
                 spelled = self.spelled.get(str(place).casefold())
                 is_module = number < len(parts) or number == 1

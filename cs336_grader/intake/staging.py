@@ -63,7 +63,7 @@ def stage(
     mark(closure, gaps, copied, into)
     manifests.write(into / closure.search_paths[0])
     gaps.note(manifests, package, notes)
-    filled, named = names_of(found.path, closure.readings)
+    filled, every = names_of(found.path, closure.readings)
     return Staged(
         name=source.name,
         sha256=digest,
@@ -72,7 +72,8 @@ def stage(
         search_paths=tuple(map(str, closure.search_paths)),
         notes=notes.lines(),
         adapters=adapter_names & filled,
-        stubs=adapter_names & (named - filled),
+        stubs=adapter_names & (every - filled),
+        unmet=manifests.unmet,
         trees=closure.trees,
     )
 
@@ -139,8 +140,8 @@ def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> 
         faults: what is wrong with each file that cannot be read.
         manifests: say which Python is asked for, and which one runs it.
     """
-    if manifests.asks_for_another_python:
-        other = f"the submission asks for another, {manifests.wanted_python}"
+    if manifests.wanted_python is not None:
+        other = f"the submission asks for {manifests.wanted_python}: start cs336 itself with that"
     elif not manifests.python.reads_as_here:
         other = f"is to run in {manifests.python.version}: start cs336 itself with that"
     else:

@@ -12,6 +12,7 @@ from .diagnosis import Explanation
 from .expected import NoExpectedValueError
 
 MAX_TEXT = 2000
+ELSEWHERE = "With --worker-python it is graded by a Python that has what it needs."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,7 @@ def case_result(name: str, error: BaseException) -> CaseResult:
     if isinstance(error, pytest.skip.Exception):
         return CaseResult(name, Verdict.NOT_JUDGED, f"The check was skipped: {error}.")
     if (missing := getattr(error, "missing", None)) is not None:
-        text = f"It needs {missing}, which the grading environment does not have."
-        return CaseResult(name, Verdict.NOT_JUDGED, text)
+        return CaseResult(name, Verdict.NOT_JUDGED, f"{missing.strip()} {ELSEWHERE}")
     if isinstance(error, NoExpectedValueError | OSError | MemoryError):
         text = f"The check could not be carried out: {str(error) or type(error).__name__}."
         return CaseResult(name, Verdict.NOT_JUDGED, text)

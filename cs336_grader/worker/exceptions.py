@@ -3,7 +3,9 @@
 import re
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType, ModuleType
 from typing import NamedTuple, TypeGuard
 
 from .channel import Message
@@ -14,66 +16,115 @@ MAX_NAME = 200
 NAME_OF_IMPORT = re.compile(r"cannot import name '([\w.]+)'")
 # What a compiled module is built from, or is described by while it is not built.
 COMPILED_SUFFIXES = (".pyi", ".pyx", ".cpp", ".cc", ".c", ".rs")
+PYTHON = "Python"
+NOT_HERE = "which the grading environment does not have."
 
 
 class Origin(NamedTuple):
-    """Where a submission lies, and what its package should be called."""
+    """Where a submission lies, what its package should be called, and what it lacks.
+
+    Attributes:
+        unmet: what it asks for and does not get, in words: by the name that it imports, or for
+            "Python".
+    """
 
     root: Path
     package: str
+    unmet: Mapping[str, str] = MappingProxyType({})
 
 
 def describe(error: BaseException, origin: Origin | None) -> Message:
     """An exception as text: its type, what it says, and where in the submission it was raised."""
-    root = origin.root if origin is not None else None
     try:
         text = str(error)
     except Exception:
         text = "(its text cannot be had)"
-    places = [
-        f"{Path(frame.filename).relative_to(root)}:{frame.lineno}"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if root is not None and Path(frame.filename).is_relative_to(root)
-    ]
-    if isinstance(error, SyntaxError) and root is not None:
-        file = Path(error.filename or "")
-        if file.is_relative_to(root):
-            places.append(f"{file.relative_to(root)}:{error.lineno}")
+    frames = own_frames(error, origin.root) if origin is not None else []
+    places = [place for place, _ in frames]
     return {
         "op": "error",
         "type": type(error).__name__[:MAX_TEXT],
         "text": text[:MAX_TEXT].encode("utf-8", "replace").decode(),
         "places": places[-MAX_FRAMES:],
-        "missing": missing(error, origin),
+        "missing": None if origin is None else missing(error, origin, frames),
     }
 
 
-def missing(error: BaseException, origin: Origin | None) -> str | None:
-    """What an import did not find, in words, if it is none of the submission's own code."""
-    if origin is None or not isinstance(error, ImportError) or not is_short_text(error.name):
-        return None
-    root = origin.root
+def own_frames(error: BaseException, root: Path) -> list[tuple[str, str]]:
+    """The places in a submission that led to an exception, each with its function's name."""
+    found = [
+        (f"{Path(frame.filename).relative_to(root)}:{frame.lineno}", frame.name)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(root)
+    ]
+    if isinstance(error, SyntaxError):
+        file = Path(error.filename or "")
+        if file.is_relative_to(root):
+            found.append((f"{file.relative_to(root)}:{error.lineno}", "<module>"))
+    return found
+
+
+def missing(error: BaseException, origin: Origin, frames: list[tuple[str, str]]) -> str | None:
+    """What an exception says of the environment, in sentences, if that is to blame for it."""
+    where = f" ({frames[-1][0]})" if frames else ""
+    if isinstance(error, ImportError) and is_short_text(error.name):
+        return not_imported(error, error.name, origin, where)
+    if isinstance(error, AttributeError):
+        return not_there(error, origin, where)
+    is_importing = any(function == "<module>" for _, function in frames)
+    if (
+        PYTHON in origin.unmet
+        and is_importing
+        and isinstance(error, TypeError | NameError | SyntaxError)
+    ):
+        asked = origin.unmet[PYTHON]
+        return f"Your code cannot be imported here{where}. It asks for {asked}."
+    return None
+
+
+def not_imported(error: ImportError, module: str, origin: Origin, where: str) -> str | None:
+    """What an import did not find, if it is none of the submission's own code."""
+    top = module.partition(".")[0]
+    found = NAME_OF_IMPORT.match(str(error))
+    full = module if found is None else f"{module}.{found[1]}"
+    if own(full, COMPILED_SUFFIXES, origin.root):
+        return (
+            f"Your code imports {full}{where}, a compiled module of its own, and nothing of a "
+            "submission is built."
+        )
     if isinstance(error, ModuleNotFoundError):
-        top = error.name.partition(".")[0]
-        if top != origin.package and not has(top, root):
-            return f"the package {top}"
-        return compiled(error.name, root)
-    name = NAME_OF_IMPORT.match(str(error))
-    if name is None:
+        if top == origin.package or has(top, origin.root):
+            return None
+        asked = asked_for(top, origin) or (
+            "The name comes from the submission, which declares no package of this name."
+        )
+        return f"Your code imports {top}{where}, {NOT_HERE} {asked}"
+    if found is None or error.path is None or Path(error.path).is_relative_to(origin.root):
         return None
-    if error.path is not None and not Path(error.path).is_relative_to(root):
-        return f"{name[1]} of {error.name}"
-    return compiled(f"{error.name}.{name[1]}", root)
+    return f"Your code imports {found[1]} of {module}{where}, {NOT_HERE} {asked_for(top, origin)}"
+
+
+def not_there(error: AttributeError, origin: Origin, where: str) -> str | None:
+    """What an installed module lacks, if another version of it was asked for."""
+    owner = error.obj
+    module = getattr(owner, "__name__" if isinstance(owner, ModuleType) else "__module__", None)
+    if not isinstance(owner, ModuleType | type) or not is_short_text(module):
+        return None
+    asked = asked_for(module.partition(".")[0], origin)
+    if not asked or not is_short_text(error.name):
+        return None
+    return f"Your code uses {error.name} of {module}{where}, {NOT_HERE} {asked}"
+
+
+def asked_for(top: str, origin: Origin) -> str:
+    """A sentence on the versions that were asked for, if they are not to be had."""
+    asked = origin.unmet.get(PYTHON if top in sys.stdlib_module_names else top)
+    return "" if asked is None else f"The submission asks for {asked}."
 
 
 def is_short_text(value: object) -> TypeGuard[str]:
     """Whether a value, which may be anything, is a text that can be a module's name."""
     return type(value) is str and 0 < len(value) <= MAX_NAME
-
-
-def compiled(module: str, root: Path) -> str | None:
-    """The module, in words, if the submission has what it would be built from."""
-    return f"the compiled module {module}" if own(module, COMPILED_SUFFIXES, root) else None
 
 
 def has(top: str, root: Path) -> bool:

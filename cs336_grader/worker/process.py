@@ -126,7 +126,7 @@ def serve(channel: Channel) -> None:
                 channel = Channel(connection)
                 session = Session(channel, adapters, origin, tracer)
         elif message["op"] == "load":
-            origin = Origin(Path(message["root"]), message["package"])
+            origin = Origin(Path(message["root"]), message["package"], message["unmet"])
             tracer = Tracer(origin.root, message["rules"])
             tracer.install()
             try:

@@ -51,6 +51,7 @@ def submission(
         "module": "adapters",
         "package": "basics",
         "rules": {},
+        "unmet": {},
     }
     with closing(warm):
         shared = (tmp_path_factory.getbasetemp(),)

@@ -105,6 +105,33 @@ def test_a_problem_that_hangs_costs_no_other(tmp_path: Path) -> None:
     assert "12 seconds for all problems" in found["checks"][3]["message"]
 
 
+ASKED = """[project]
+name = "mine"
+requires-python = ">=99"
+dependencies = ["numpy>=999", "loguru"]
+"""
+NOT_TO_BE_HAD = {
+    "an attribute": ("import numpy\nnumpy.surely_not_there", "numpy>=999 (pyproject.toml) where "),
+    "a package": ("import loguru", "loguru (pyproject.toml), which is not installed."),
+    "an annotation": ("def f(x: 1 | 'Later'): ...", "Python >=99 (pyproject.toml) where "),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_TO_BE_HAD)
+def test_what_a_submission_asks_for_and_does_not_get_is_no_fault_of_it(
+    tmp_path: Path, kind: str
+) -> None:
+    """It is not judged, and the report says what is asked for, where, and what helps."""
+    line, told = NOT_TO_BE_HAD[kind]
+    files = {"tests/adapters.py": f"{line}\n{STUBS}", "pyproject.toml": ASKED}
+    assert grade(write(tmp_path / "mine", files)).returncode == 3
+    for check in report(tmp_path)["checks"]:
+        assert check["verdict"] == "not judged"
+        assert told in check["message"]
+        assert "(tests/adapters.py:" in check["message"]
+        assert check["message"].endswith("is graded by a Python that has what it needs.")
+
+
 def test_addresses_in_memory_are_in_no_report(tmp_path: Path) -> None:
     """They differ from run to run: in what an exception says, and in what was returned."""
     text = """

@@ -115,7 +115,7 @@ def test_who_asks_for_a_traceback_gets_one(submission: Path) -> None:
     ("line", "told"),
     [
         ("def broken(:", "at tests/adapters.py:1: def broken(:"),
-        ("import no_such", "If no_such is a package that you need: uv add no_such"),
+        ("import no_such", "Your code imports no_such. If that is a package"),
         ("1 / 0", "at tests/adapters.py:1 in <module>: 1 / 0"),
     ],
 )

@@ -42,7 +42,7 @@ def main() -> None:
         found = stack.enter_context(canaries(2**31))
         warm = stack.enter_context(contextlib.closing(fork_warm_worker(setting)))
         measured = measure(warm, LIMITS.memory_megabytes)
-        load = {"root": str(staged), "search_paths": ["."], "module": "adapters"}
+        load = {"root": str(staged), "search_paths": ["."], "module": "adapters", "unmet": {}}
         submission = RunningSubmission(warm, {**load, "package": "basics", "rules": {}}, LIMITS)
         stack.enter_context(contextlib.closing(submission))
         closed = {b.resource for b in measured.isolation().barriers if b.closed} | {"anything"}

@@ -28,7 +28,7 @@ def started(
         "package": "basics",
     }
     with closing(start_warm_worker(Setting(root, scratch, limits), sys.executable)) as warm:
-        load["rules"] = {}
+        load |= {"rules": {}, "unmet": {}}
         submission = RunningSubmission(warm, load, limits, problems=problems)
         with closing(submission):
             yield submission

@@ -2,7 +2,9 @@
 
 import importlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -21,7 +23,21 @@ FILES = {
     "mine/needs_compiled.py": "from mine import fast",
     "mine/needs_compiled_module.py": "import mine.fast",
     "mine/wrong_syntax.py": "x = 1\nx = = 2",
+    "mine/uses_what_is_not_there.py": "import json\njson.surely_not_there",
+    "mine/uses_class.py": "import torch\ntorch.Tensor.surely_not_there",
+    "mine/needs_other_python.py": "def f(x: 1 | 'Later'): ...",
     "mine/raises.py": "def f():\n    raise ValueError('\\ud800')\n\nf()",
+}
+
+
+COMPILED = (
+    "Your code imports mine.fast (mine/{}.py:1), a compiled module of its own, and nothing of a "
+    "submission is built."
+)
+UNMET = {
+    "surely_not_installed": "surely-not-installed>=3 (pyproject.toml), which is not installed",
+    "torch": "torch>=99 (pyproject.toml), and 2.0 is installed",
+    "Python": "Python >=99 (pyproject.toml), and 3.11.7 runs it",
 }
 
 
@@ -37,26 +53,39 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def described(root: Path, module: str) -> dict[str, object]:
+def described(
+    root: Path, module: str, unmet: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, object]:
     """What is told of the exception that importing a module raises."""
     try:
         importlib.import_module(f"mine.{module}")
     except Exception as error:
-        return describe(error, Origin(root, "basics"))
+        return describe(error, Origin(root, "basics", unmet))
     raise AssertionError
 
 
 @pytest.mark.parametrize(
     ("module", "missing"),
     [
-        ("needs_package", "the package surely_not_installed"),
+        (
+            "needs_package",
+            "Your code imports surely_not_installed (mine/needs_package.py:1), which the grading "
+            "environment does not have. The name comes from the submission, which declares no "
+            "package of this name.",
+        ),
         ("needs_its_package", None),
         ("needs_other_case", None),
-        ("needs_name", "surely_not_there of json"),
+        (
+            "needs_name",
+            "Your code imports surely_not_there of json (mine/needs_name.py:1), which the grading "
+            "environment does not have. ",
+        ),
         ("needs_own_name", None),
         ("needs_own_module", None),
-        ("needs_compiled", "the compiled module mine.fast"),
-        ("needs_compiled_module", "the compiled module mine.fast"),
+        ("needs_compiled", COMPILED.format("needs_compiled")),
+        ("needs_compiled_module", COMPILED.format("needs_compiled_module")),
+        ("uses_what_is_not_there", None),
+        ("needs_other_python", None),
         ("wrong_syntax", None),
         ("raises", None),
     ],
@@ -64,6 +93,32 @@ def described(root: Path, module: str) -> dict[str, object]:
 def test_what_is_missing_is_named(root: Path, module: str, missing: str | None) -> None:
     """Only what should be installed or built counts as missing."""
     assert described(root, module)["missing"] == missing
+
+
+@pytest.mark.parametrize(
+    ("module", "asked"),
+    [
+        ("needs_package", "surely_not_installed"),
+        ("needs_name", "Python"),
+        ("uses_what_is_not_there", "Python"),
+        ("uses_class", "torch"),
+        ("needs_other_python", "Python"),
+        ("wrong_syntax", "Python"),
+    ],
+)
+def test_what_was_asked_for_and_is_not_to_be_had_is_named(
+    root: Path, module: str, asked: str
+) -> None:
+    """An attribute, a name or an annotation that another version has is no fault of the work."""
+    said = str(described(root, module, UNMET)["missing"])
+    assert UNMET[asked] in said
+    assert f"mine/{module}.py:" in said
+
+
+@pytest.mark.parametrize("module", ["raises", "needs_own_name", "needs_own_module"])
+def test_what_another_version_would_not_change_stays_a_fault(root: Path, module: str) -> None:
+    """Whatever is asked for."""
+    assert described(root, module, UNMET)["missing"] is None
 
 
 def test_places_are_the_submissions_own(root: Path) -> None:

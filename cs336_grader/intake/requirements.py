@@ -1,0 +1,110 @@
+"""Which versions a submission asks for, and whether another one can matter."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+MAX_REQUIREMENT = 500
+PYTHON = "Python"
+# A package of a lock file of uv, Poetry or PDM.
+LOCKED = re.compile(r'^name = "([\w.-]{1,100})"\r?\nversion = "([\w.+!-]{1,64})"', re.MULTILINE)
+PINNED_PYTHON = re.compile(r"\s*(?:cpython-|python-?)?(\d+\.\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A version that a submission asks for.
+
+    Attributes:
+        name: of the package, as registries compare names, or "Python".
+        versions: those that are asked for; any, if empty.
+        origin: the file that says so.
+    """
+
+    name: str
+    versions: SpecifierSet
+    origin: str
+
+    def __str__(self) -> str:
+        """As in "einx>=0.4 (pyproject.toml)"."""
+        space = " " if self.name == PYTHON else ""
+        return f"{self.name}{space}{self.versions} ({self.origin})"
+
+    def is_met(self, present: str) -> bool:
+        """Whether a version is one of those that are asked for, or cannot matter.
+
+        A later one of the same series has all that was there before.
+        """
+        try:
+            version = Version(present)
+        except InvalidVersion:
+            return True
+        return self.versions.contains(version, prereleases=True) or all(
+            specifier.contains(version, prereleases=True) or is_later_in_series(version, specifier)
+            for specifier in self.versions
+        )
+
+
+def is_later_in_series(version: Version, specifier: Specifier) -> bool:
+    """Whether a version comes after what is asked for and should be compatible with it."""
+    if specifier.operator not in {"==", "~="}:
+        return False
+    asked = Version(specifier.version.removesuffix(".*"))
+    return version > asked and series(version) == series(asked)
+
+
+def series(version: Version) -> tuple[int, ...]:
+    """What changes where a version breaks with those before it: 2 of 2.13, 0.4 of 0.4.3."""
+    return version.release[:1] if version.major else version.release[:2]
+
+
+def required(
+    lines: Iterable[object], origin: str, environment: Mapping[str, str]
+) -> Iterator[Wanted]:
+    """What each requirement asks for in an environment; what is no requirement is passed over."""
+    for line in lines:
+        if not isinstance(line, str) or len(line) > MAX_REQUIREMENT:
+            continue
+        try:
+            requirement = Requirement(line.partition("#")[0])
+        except InvalidRequirement:
+            continue
+        marker = requirement.marker
+        if marker is None or marker.evaluate({"extra": "", **environment}):
+            yield Wanted(canonicalize_name(requirement.name), requirement.specifier, origin)
+
+
+def locked(text: str, origin: str) -> Iterator[Wanted]:
+    """The versions that a lock file has, but for packages that it has in several."""
+    found = LOCKED.findall(text)
+    times = Counter(name for name, _ in found)
+    for name, version in found:
+        try:
+            release = (*Version(version).release, 0)[:2]
+        except InvalidVersion:
+            continue
+        if times[name] == 1:
+            versions = SpecifierSet(f"=={release[0]}.{release[1]}.*")
+            yield Wanted(canonicalize_name(name), versions, origin)
+
+
+def pinned_python(text: str, origin: str) -> Wanted | None:
+    """The version of Python that a ``.python-version`` names; a later one will do."""
+    found = PINNED_PYTHON.match(text)
+    return found and Wanted(PYTHON, SpecifierSet(f">={found[1]}"), origin)
+
+
+def required_python(versions: object, origin: str) -> Wanted | None:
+    """The versions of Python that a project asks for, if that can be read."""
+    if not isinstance(versions, str) or len(versions) > MAX_REQUIREMENT:
+        return None
+    try:
+        return Wanted(PYTHON, SpecifierSet(versions), origin)
+    except InvalidSpecifier:
+        return None
