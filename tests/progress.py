@@ -1,6 +1,7 @@
 """Tells at the end of a run how far the work is, problem by problem, and what to do next.
 
-What is not written yet is no failure to read about: it is counted, and the first one named.
+What is not written yet is no failure to read about: it is counted, and the first one named. Advice
+that was not followed is a line at the end, unless advice is all that is run.
 """
 
 import difflib
@@ -14,11 +15,21 @@ import pytest
 
 from .failures import failure
 from .problems import Problem, problem_of_checks, problems
-from .standing import FAILED, PASSED, SKIPPED, UNWRITTEN, Row, next_step, total
+from .standing import (
+    ADVICE,
+    FAILED,
+    PASSED,
+    SKIPPED,
+    UNWRITTEN,
+    Row,
+    advice_lines,
+    next_step,
+    total,
+)
 
 HERE = Path(__file__).parent
 # Of a check's cases, the first of these decides.
-WORST_FIRST = (FAILED, UNWRITTEN, SKIPPED, PASSED)
+WORST_FIRST = (FAILED, UNWRITTEN, ADVICE, SKIPPED, PASSED)
 
 
 class Progress:
@@ -27,6 +38,8 @@ class Progress:
     Attributes:
         cases: what became of the cases of each check.
         messages: what the stubs of each problem say.
+        advice: the requirement of each check of good practice that was not followed.
+        brief: whether such a check is told in one line, as others are run beside it.
         left_out: checks of which not all cases are run.
         misspelt: what was asked for, where there is nothing of the name.
     """
@@ -35,21 +48,26 @@ class Progress:
         self.problem_of = problem_of_checks()
         self.cases: dict[str, set[str]] = defaultdict(set)
         self.messages: dict[str, str] = {}
+        self.advice: dict[str, str] = {}
+        self.brief = False
         self.left_out: set[str] = set()
         self.misspelt = ""
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Let ``-k`` take the names of problems."""
+        """Let ``-k`` take the names of problems, and "advice"."""
         name = getattr(item, "originalname", "")
         if name in self.problem_of and item.path.parent == HERE:
             item.extra_keyword_matches.add(self.problem_of[name].id)
+            if self.is_advice(item):
+                item.extra_keyword_matches.add(ADVICE)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Note checks of which not all cases are run."""
         self.left_out.update(getattr(item, "originalname", "") for item in items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note that nothing has the name that was asked for."""
+        """Note that nothing has the name that was asked for, or that not all is advice."""
+        self.brief = not all(map(self.is_advice, session.items))
         if self.left_out and not session.items:
             self.misspelt = session.config.option.keyword
 
@@ -70,16 +88,28 @@ class Progress:
         finally:
             item.config.option.tbstyle = shown
         # An attribute travels with the report also from another process.
-        vars(report).update({"unwritten": str(error)} if unwritten else {"longrepr": told})
+        if unwritten:
+            vars(report).update(unwritten=str(error))
+        elif told is not None and self.brief and self.is_advice(item):
+            # As pytest notes what is skipped, so that it is no failure to pytest.
+            reason = (str(item.path), None, told.requirement)
+            vars(report).update(advice=told.requirement, outcome="skipped", longrepr=reason)
+        else:
+            vars(report).update(longrepr=told)
         return report
+
+    def is_advice(self, item: pytest.Item) -> bool:
+        """Whether a case is of a check that earns no points."""
+        name = getattr(item, "originalname", "")
+        return name in self.problem_of and name in self.problem_of[name].advice
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport
     ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """Count what is not written apart from what failed."""
-        if not hasattr(report, "unwritten"):
-            return None
-        return UNWRITTEN, "-", ("NOT WRITTEN", {"yellow": True})
+        """Count what is not written, and advice, apart from what failed."""
+        if hasattr(report, "unwritten"):
+            return UNWRITTEN, "-", ("NOT WRITTEN", {"yellow": True})
+        return (ADVICE, "a", ("ADVICE", {"yellow": True})) if hasattr(report, "advice") else None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what became of a case."""
@@ -90,6 +120,9 @@ class Progress:
         if hasattr(report, "unwritten"):
             self.cases[case.partition("[")[0]].add(UNWRITTEN)
             self.messages.setdefault(check.id, report.unwritten)
+        elif hasattr(report, "advice"):
+            self.cases[case.partition("[")[0]].add(ADVICE)
+            self.advice[case.partition("[")[0]] = f"{check.id}: {report.advice}"
         elif report.when == "call" or not report.passed:
             self.cases[case.partition("[")[0]].add(report.outcome)
 
@@ -116,7 +149,9 @@ class Progress:
         for row in rows:
             colour = {"green": True} if row.is_done else {"red": True} if row.failed else {}
             terminalreporter.write_line(row.line(), **colour)
-        write(terminalreporter, [*total(rows), *next_step(rows, self.messages)])
+        ordered = [self.advice[name] for name in self.problem_of if name in self.advice]
+        told = [*total(rows), *advice_lines(ordered), *next_step(rows, self.messages)]
+        write(terminalreporter, told)
 
     def outcomes(self, problem: Problem) -> dict[str, str]:
         """What became of each check of a problem that was run."""

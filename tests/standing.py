@@ -6,6 +6,9 @@ from .failures import run_pytest
 from .problems import Problem, problems, track_titles
 
 UNWRITTEN = "not written yet"
+ADVICE = "advice"
+# Of the advice, this many lines are shown.
+MOST_ADVICE = 3
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
@@ -87,6 +90,24 @@ def next_step(rows: Sequence[Row], messages: Mapping[str, str]) -> list[str]:
     if not total(rows) and all(row.is_done for row in rows):
         return ["", f"Done here. What is next: {run_pytest()}"]
     return []
+
+
+def advice_lines(requirements: Sequence[str]) -> list[str]:
+    """What is good practice and was not followed: the first of it, and how to see the rest.
+
+    Args:
+        requirements: what was asked, each with its problem, in the rubric's order.
+    """
+    if not requirements:
+        return []
+    more = len(requirements) - MOST_ADVICE
+    rest = f", and {more} more" if more > 0 else ""
+    return [
+        "",
+        "Advice (no points):",
+        *(f"    {requirement}" for requirement in requirements[:MOST_ADVICE]),
+        f"    What was found{rest}: {run_pytest()} -k {ADVICE}",
+    ]
 
 
 def to_write(problem: Problem, word: str, messages: Mapping[str, str]) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -87,9 +88,11 @@ def submission(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(submission: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def run(
+    submission: Path, *options: str, names: Sequence[str] = CHECKS
+) -> subprocess.CompletedProcess[str]:
     """Run some checks on the submission, from its folder."""
-    checks = [f"{ROOT}/tests/{check}" for check in CHECKS]
+    checks = [f"{ROOT}/tests/{check}" for check in names]
     arguments = [*COMMAND, *PLACES, "--adapters-from=.", *options, *checks]
     return run_python(*arguments, cwd=submission, env={**os.environ, "COLUMNS": "80"})
 
@@ -131,6 +134,23 @@ def test_adapters_that_cannot_be_imported_are_told_once(
     assert told in ended.stderr
     assert "test_linear" not in ended.stdout + ended.stderr
     assert "ERROR at setup of test_linear" in run(submission, "--tb=short").stdout
+
+
+def test_advice_is_a_line_at_the_end(submission: Path) -> None:
+    """And no failure, unless it is all that is asked for: then it is told in full."""
+    silu = (
+        "def run_silu(in_features):\n    return in_features.float() * in_features.float().sigmoid()"
+    )
+    (submission / "tests" / "adapters.py").write_text(silu, encoding="utf-8")
+    checks = ["test_model.py::test_silu", "test_model.py::test_silu_half_precision"]
+    ended = run(submission, names=checks)
+    assert ended.returncode == 0
+    assert "FAILURES" not in ended.stdout
+    assert "    positionwise_feedforward: Returns the input's dtype.\n" in ended.stdout
+    assert "1 passed, 2 advice" in ended.stdout
+    ended = run(submission, "-k", "advice", names=checks)
+    assert ended.returncode == 1
+    assert "The input is torch.float16, your output is torch.float32." in ended.stdout
 
 
 def test_a_problem_is_chosen_by_its_name() -> None:

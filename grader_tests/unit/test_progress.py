@@ -10,7 +10,7 @@ from cs336_grader.judging import scoring
 from grader_tests.assignments import ASSIGNMENT
 from tests.problems import problems
 from tests.progress import Progress, is_of_a_stub, near_names
-from tests.standing import FAILED, PASSED, SKIPPED, UNWRITTEN
+from tests.standing import ADVICE, FAILED, PASSED, SKIPPED, UNWRITTEN, advice_lines
 
 FIRST = next(iter(problems().values()))
 
@@ -133,6 +133,28 @@ def test_all_done() -> None:
     extra = sum(one.points for one in problems().values() if one.extra)
     assert lines[-1].endswith(f"  {extra:g} of them extra")
     assert not any("Next" in line for line in lines)
+
+
+def test_advice_leaves_a_problem_done() -> None:
+    """It costs no points and is no failure."""
+    progress = Progress()
+    for check in problems()["rope"].checks:
+        progress.cases[check].add(PASSED)
+    progress.cases[problems()["rope"].advice[0]].add(ADVICE)
+    lines: Any = Lines()
+    progress.show(lines)
+    assert lines[1].split() == ["rope", "2", "/", "2", "done"]
+
+
+@pytest.mark.parametrize(("count", "more"), [(1, ""), (3, ""), (5, ", and 2 more")])
+def test_three_lines_of_advice_are_shown(count: int, more: str) -> None:
+    """The first ones, and how to see what was found."""
+    told = [f"rope: requirement {i}" for i in range(count)]
+    _, title, *lines, last = advice_lines(told)
+    assert title == "Advice (no points):"
+    assert [line.strip() for line in lines] == told[:3]
+    assert last == f"    What was found{more}: uv run pytest -k advice"
+    assert advice_lines([]) == []
 
 
 def test_a_single_problem() -> None:
