@@ -86,9 +86,10 @@ def import_failure(error: Exception, folder: Path | None) -> str:
     _, places = where(error, folder)
     lines = ["Nothing was checked, because tests/adapters.py cannot be imported."]
     lines += [f"  {line}" for line in (*found(error, raised=True).split("\n"), *places)]
-    if isinstance(error, ModuleNotFoundError):
+    missing = str(getattr(error, "name", "")).partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and not ((folder or HERE.parent) / missing).exists():
         lines.append(
-            f"  Your code imports {error.name}. If that is a package and no misspelt name, "
+            f"  Your code imports {missing}. If that is a package and no misspelt name, "
             "look at it before you install it, and add it to the dependencies in pyproject.toml."
         )
     lines.append(f"  The whole traceback: {run_pytest()} -x --tb=short")

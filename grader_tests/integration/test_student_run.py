@@ -119,6 +119,7 @@ def test_who_asks_for_a_traceback_gets_one(submission: Path) -> None:
     [
         ("def broken(:", "at tests/adapters.py:1: def broken(:"),
         ("import no_such", "Your code imports no_such. If that is a package"),
+        ("import my_package.none", "No module named 'my_package.none'\n  at"),
         ("1 / 0", "at tests/adapters.py:1 in <module>: 1 / 0"),
     ],
 )
@@ -132,6 +133,7 @@ def test_adapters_that_cannot_be_imported_are_told_once(
     assert ended.returncode == 4
     assert ended.stderr.count("cannot be imported") == 1
     assert told in ended.stderr
+    assert ("is a package" in ended.stderr) == ("no_such" in line)
     assert "test_linear" not in ended.stdout + ended.stderr
     assert "ERROR at setup of test_linear" in run(submission, "--tb=short").stdout
 
