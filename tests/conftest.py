@@ -57,6 +57,8 @@ def adapters(request: pytest.FixtureRequest) -> Iterator[Any]:
         made = own_adapters(request.config) if source is None else source.adapters_for(request)
         watched = request.node.stash[WATCHED] = Watched(Copies(made))
         yield watched
+        # It holds what the check passed, and items are kept to the end of the run.
+        del request.node.stash[WATCHED]
 
 
 def own_adapters(config: pytest.Config) -> Any:

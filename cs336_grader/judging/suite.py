@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import io
 import os
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -166,6 +167,7 @@ class SuiteRun(ABC):
         # for an item, but looks only at what that lies in, which the file has as well.
         runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
         error, self.error = self.error, None
+        forget_tracebacks(error)
         return error
 
     @pytest.hookimpl(tryfirst=True)
@@ -175,18 +177,28 @@ class SuiteRun(ABC):
         """Note the first thing that was raised in a case.
 
         Nobody reads pytest's own report, which takes long to make: it looks for the source of every
-        frame in every module there is, and has torch import all it has not yet.
+        frame in every module there is, and has torch import all it has not yet. The exception leads
+        to the function that holds the call: as long as both know each other, all is kept.
         """
-        if call.excinfo is not None and self.error is None:
-            self.error = call.excinfo.value
+        raised, call.excinfo = call.excinfo, None
+        if raised is not None and self.error is None:
+            self.error = raised.value
         return pytest.TestReport(
             item.nodeid,
             item.location,
             {},
-            "passed" if call.excinfo is None else "failed",
+            "passed" if raised is None else "failed",
             None,
             call.when,  # type: ignore[arg-type]  # of what is no collection
         )
+
+
+def forget_tracebacks(error: BaseException | None) -> None:
+    """Free what the functions held that an exception came through, and those that called them."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def errors_in(output: str) -> str:

@@ -21,7 +21,7 @@ UNUSABLE = (
     *(WireError, LookupError, TypeError, ValueError, ArithmeticError),
     *(RuntimeError, AttributeError),
 )
-# Of all that one check receives; an answer alone may be as large as a frame.
+# Of all that one case of a check receives; an answer alone may be as large as a frame.
 MAX_RECEIVED_BYTES = 2 * 2**30
 END = object()
 # What functions and iterators of the check give in a call is kept as long as the call lasts.
@@ -52,6 +52,7 @@ class Conversation:
         self.items = 0
         self.callbacks = 0
         self.given_bytes = 0
+        channel.received_bytes = 0
 
     def call(
         self,
