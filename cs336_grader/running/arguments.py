@@ -43,6 +43,7 @@ class Arguments:
         self.iterators: dict[object, Iterator[object]] = {}
         self.callbacks: dict[object, Callable[..., object]] = {}
         self.sent_files: set[bytes] = set()
+        self.passed: dict[int, list[Any]] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -201,22 +202,32 @@ class Arguments:
         return [self.tensor(encoder, tensor) for tensor in tensors if is_trained(tensor)]
 
     def given(self, number: int) -> Any:
-        """The argument that has a number.
+        """The argument of the call that has a number.
 
         Raises:
             WireError: there is none.
         """
-        if type(number) is not int or not 0 <= number < len(self.current):
-            raise WireError("a change to an argument that was not passed")
-        return self.current[number]
+        return argument(self.current, number)
 
-    def change(self, number: int, what: str, value: Any) -> Action:
+    def keep(self, key: int) -> None:
+        """Note what was passed to the call that returns an object: it may keep it."""
+        self.passed[key] = self.current
+
+    def change(
+        self, number: int, what: str, value: Any, *, made: RemoteObject | None = None
+    ) -> Action:
         """What makes a change that the call made to an argument.
+
+        Args:
+            number: the argument's.
+            what: "data", "grad" or "items".
+            value: what it is now.
+            made: an object that an earlier call returned, if it is one of that call's arguments.
 
         Raises:
             WireError: the change does not fit the argument.
         """
-        target = self.given(number)
+        target = argument(self.current if made is None else self.passed[made.key], number)
         if what == "items":
             if type(value) not in CONTAINERS or not isinstance(target, type(value)):
                 raise WireError("an argument's items are of another kind")
@@ -281,6 +292,17 @@ class Arguments:
         (Iterator, iterator),
         (FunctionType, callback),
     )
+
+
+def argument(arguments: list[Any], number: int) -> Any:
+    """The argument that has a number.
+
+    Raises:
+        WireError: there is none.
+    """
+    if type(number) is not int or not 0 <= number < len(arguments):
+        raise WireError("a change to an argument that was not passed")
+    return arguments[number]
 
 
 def is_trained(tensor: torch.Tensor) -> bool:

@@ -49,6 +49,7 @@ class Conversation:
         self.arguments = Arguments(shared)
         self.mirrors: dict[int, MirroredOptimizer] = {}
         self.sightings: set[Place] = set()
+        self.held: RemoteObject | None = None
         self.items = 0
         self.callbacks = 0
         self.given_bytes = 0
@@ -78,6 +79,7 @@ class Conversation:
             WorkerLostError: there is no answer.
         """
         self.arguments.begin()
+        self.held = held
         self.callbacks = self.given_bytes = 0
         encoder = Encoder(self.arguments.node)
         message: Message = {
@@ -242,6 +244,10 @@ class Conversation:
         decode, arguments = decoder.decode, self.arguments
         actions: list[Action] = [
             *(
+                arguments.change(number, what, decode(node), made=self.held)
+                for number, what, node in answer.get("older", ())
+            ),
+            *(
                 arguments.change(number, what, decode(node))
                 for number, what, node in answer.get("changed", ())
             ),
@@ -314,12 +320,16 @@ class Conversation:
             self.mirrors[key] = mirror
             return mirror
 
+        def remote_object(_decoder: Decoder, key: int, name: Node) -> RemoteObject:
+            self.arguments.keep(whole(key))
+            return RemoteObject(self, key, str(name))
+
         return {
             "output": lambda _, number: outputs[whole(number)],
             "given": lambda _, number: self.arguments.given(number),
             "optimizer": optimizer,
             "iterator": lambda _, key: RemoteIterator(RemoteObject(self, whole(key), "iterator")),
-            "object": lambda _, key, name: RemoteObject(self, whole(key), str(name)),
+            "object": remote_object,
         }
 
 

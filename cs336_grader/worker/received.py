@@ -1,7 +1,7 @@
 """Arguments of a call as they are over here, compared with how they arrived."""
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import torch
@@ -9,6 +9,7 @@ import torch
 from .values import raw
 
 Change = tuple[str, Any]
+NumberedChange = tuple[int, str, Any]
 
 
 class Received(Protocol):
@@ -78,6 +79,17 @@ class ReceivedContainer:
         same = len(before) == len(self.items)
         if not same or not all(map(operator.is_, before, self.items)):
             yield "items", self.value
+
+
+def changes_of(received: Mapping[int, Received]) -> Iterator[NumberedChange]:
+    """What was changed of some arguments since this was last asked.
+
+    Yields:
+        The number of an argument, "data", "grad" or "items", and the new value.
+    """
+    for number, argument in received.items():
+        for what, value in argument.changes():
+            yield number, what, value
 
 
 def items(container: Any) -> list[object]:

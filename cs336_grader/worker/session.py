@@ -13,6 +13,7 @@ import torch
 
 from .channel import Channel, Message, Node, WireError
 from .exceptions import Origin, describe
+from .received import NumberedChange, Received, changes_of
 from .standins import StandIns
 from .tracing import Tracer
 from .values import Decoder, Encoder, is_plain
@@ -50,6 +51,8 @@ class Session:
         self.lists: dict[int, Iterator[object]] = {}
         self.touched_files: list[int] = []
         self.passed: list[int] = []
+        self.older: dict[int, Received] = {}
+        self.watched: dict[int, dict[int, Received]] = {}
         self.entered: list[int] = []
         self.scratch: Path | None = None
         self.batch: Batch | None = None
@@ -92,6 +95,7 @@ class Session:
         args, kwargs = decoder.decode(message["args"]), decoder.decode(message["kwargs"])
         inputs = list(self.standins.autograd_inputs)
         self.passed = list(self.standins.received)
+        self.older = self.watched.get(message["held"], {})
         outputs: list[torch.Tensor] = []
         encoder = Encoder(self.result_node(outputs))
         try:
@@ -112,9 +116,10 @@ class Session:
     def effects(self, buffers: list[memoryview]) -> Message:
         """What a call changed of what it was passed, and of the object whose method it was."""
         encoder = Encoder(self.result_node(None), buffers)
-        changes = [*self.standins.changes(self.standins.received), *self.standins.replaced()]
+        changes = [*changes_of(self.standins.received), *self.standins.replaced()]
         return {
             "changed": changed(encoder, changes),
+            "older": changed(encoder, changes_of(self.older)),
             "optimizers": [
                 [key, encoder.encode(self.standins.optimizers[key].state_dict())]
                 for key in self.standins.entered_optimizers
@@ -211,7 +216,10 @@ class Session:
         except WireError:
             if isinstance(value, np.ndarray):
                 raise
-            return ["object", self.hold(value), type(value).__name__]
+            key = self.hold(value)
+            # The object may keep them, and change them in a later call.
+            self.watched[key] = self.standins.containers()
+            return ["object", key, type(value).__name__]
 
     def hold(self, value: object) -> int:
         """Keep an object; its key."""
@@ -289,7 +297,7 @@ class Session:
             "grad_enabled": torch.is_grad_enabled(),
             "changed": changed(
                 Encoder(self.result_node(None), encoder.buffers),
-                self.standins.changes(self.passed),
+                changes_of({number: self.standins.received[number] for number in self.passed}),
             ),
         }
         return self.ask(question, encoder.buffers)
@@ -375,7 +383,7 @@ def has_graph(value: object, *, passed: bool) -> TypeGuard[torch.Tensor]:
     return value.requires_grad and not (passed and value.is_leaf)
 
 
-def changed(encoder: Encoder, changes: Iterable[tuple[int, str, Any]]) -> Node:
+def changed(encoder: Encoder, changes: Iterable[NumberedChange]) -> Node:
     """The nodes of changes."""
     return [
         [number, what, value if value is None else encoder.encode_value(value)]

@@ -1,6 +1,6 @@
 """What stands in, over here, for the arguments that the trusted process passes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -41,6 +41,14 @@ class StandIns:
     def number(self, value: object) -> int | None:
         """The number of an argument, if a value is one."""
         return self.numbers.get(id(value))
+
+    def containers(self) -> dict[int, Received]:
+        """The lists, dictionaries, sets and bytearrays of the call."""
+        return {
+            number: received
+            for number, received in self.received.items()
+            if isinstance(received, ReceivedContainer)
+        }
 
     def given(self, _decoder: Decoder, number: int) -> Any:
         """An argument that was passed in the same call before."""
@@ -114,19 +122,6 @@ class StandIns:
         optimizer.load_state_dict({"state": decoder.decode(state), "param_groups": packed})
         self.entered_optimizers.append(key)
         return optimizer
-
-    def changes(self, numbers: Iterable[int]) -> Iterator[tuple[int, str, Any]]:
-        """What was changed of some arguments since this was last asked.
-
-        Args:
-            numbers: those of the arguments.
-
-        Yields:
-            The number, "data", "grad" or "items", and the new value.
-        """
-        for number in numbers:
-            for what, value in self.received[number].changes():
-                yield number, what, value
 
     def replaced(self) -> Iterator[tuple[int, str, torch.Tensor]]:
         """The tensors in the place of a module's own, as changes of those."""

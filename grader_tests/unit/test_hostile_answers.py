@@ -219,6 +219,24 @@ def test_a_gradient_that_does_not_fit_is_none(value: Any) -> None:
     assert x.grad is None
 
 
+OLDER: tuple[Any, ...] = (
+    *([-1, "items", EMPTY], [9, "items", EMPTY], [None, "items", EMPTY], [0, "data", EMPTY]),
+    *([0, "items", 5], [0, "items", ["tuple", ["items", []]]], [], 7),
+)
+
+
+@pytest.mark.parametrize("older", OLDER, ids=str)
+def test_what_an_object_was_made_of_is_changed_as_arguments_are(older: Any) -> None:
+    """They must fit."""
+    given = [1, 2]
+    made = result(["object", 0, "X"])
+    with conversation(answers_with((made, []), (result(older=[older]), []))) as talk:
+        keeper = talk.call("f", (given,), {})
+        with pytest.raises(WorkerLostError, match="cannot be used"):
+            keeper.method()
+    assert given == [1, 2]
+
+
 @pytest.mark.parametrize("call", [-1, None, "0", DEEP, True])
 def test_a_call_is_known_by_a_number(call: object) -> None:
     """It is sent back when a gradient is asked for."""

@@ -212,3 +212,37 @@ def test_both_runners_see_the_same(folder: Path) -> None:
         comparison.expect_alike(within, across)
 
     holds()
+
+
+class Keeper:
+    """Keeps what it was given, and changes it later."""
+
+    def __init__(self, words: list[str], table: dict[str, int]) -> None:
+        self.words = words
+        self.table = table
+
+    def sort(self) -> None:
+        """Change one."""
+        self.words.sort()
+
+    def grow(self, word: str) -> list[str]:
+        """Change both."""
+        self.words.append(word)
+        self.table[word] = len(self.table)
+        return self.words
+
+
+def test_an_object_may_change_what_it_was_made_of() -> None:
+    """Each of its methods shows what it changed, whatever was called meanwhile."""
+    words, table, others = ["b", "a"], {"a": 0}, ["z", "y"]
+    with conversation(session_with(keeper=Keeper, sort=list.sort)) as talk:
+        keeper, other = (talk.call("keeper", (one, table), {}) for one in (words, others))
+        keeper.sort()
+        assert (words, others, table) == (["a", "b"], ["z", "y"], {"a": 0})
+        numbers = [3, 1]
+        talk.call("sort", (numbers,), {})
+        assert keeper.grow("c") == ["a", "b", "c"]
+        assert (numbers, words, table) == ([1, 3], ["a", "b", "c"], {"a": 0, "c": 1})
+        with pytest.raises(SubmissionError, match="TypeError"):
+            other.grow([])
+        assert others == ["z", "y", []]
