@@ -233,3 +233,20 @@ def merges_in_turn(
         return known[word]
 
     return Tokenizer(vocab, merges, special_tokens, merge)
+
+
+@variant("tokenizer", "get_tokenizer")
+def each_item_by_itself(
+    vocab: Vocabulary, merges: list[Pair], special_tokens: list[str] | None = None
+) -> Tokenizer:
+    """Encodes each item of a stream by itself."""
+
+    class ByItem(Tokenizer):
+        def encode(self, text: str) -> list[int]:
+            return list(super().encode_iterable([text]))
+
+        def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
+            for text in iterable:
+                yield from self.encode(text)
+
+    return ByItem(vocab, merges, special_tokens, lowest_rank_first)

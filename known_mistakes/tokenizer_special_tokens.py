@@ -1,9 +1,11 @@
 """Wrong ways to find special tokens in a text, and to give them ids."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import regex
+
+from cs336_basics.pretokenization import PRETOKEN
 
 from .tokenizer import Pair, Pieces, Vocabulary, tokenizer_mistake
 
@@ -234,3 +236,31 @@ class OneIdForAllMissing(Pieces):
         free = 256 + len(self.merges)
         self.vocab[self.token_ids.setdefault(token, free)] = token
         return self.token_ids[token]
+
+
+@tokenizer_mistake(
+    kind="edge",
+    wrong="special tokens after the first are tried at the places where a pre-token may begin, not "
+    "looked for in the whole text",
+    hint="Put a space or a mark before such a special token. Which pre-token has the space, and "
+    "what is left of the special token?",
+)
+class SpecialTokensAmongPretokens(Pieces):
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        merges: Sequence[Pair],
+        special_tokens: Sequence[str] | None = None,
+    ) -> None:
+        first, others = (special_tokens or [])[:1], (special_tokens or [])[1:]
+        super().__init__(vocab, merges, first)
+        self.others = {token: self.add(token.encode()) for token in others}
+
+    def pretokens(self, text: str) -> Iterable[str]:
+        others = map(regex.escape, sorted(self.others, key=len, reverse=True))
+        return regex.findall("|".join([*others, PRETOKEN.pattern]), text)
+
+    def encode_pretoken(self, pretoken: str) -> list[int]:
+        if pretoken in self.others:
+            return [self.others[pretoken]]
+        return super().encode_pretoken(pretoken)

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cs336_basics.pretokenization import PRETOKEN
-
 from .tokenizer import Pieces, tokenizer_mistake
 
 BUFFER = 4096
@@ -46,18 +44,6 @@ class TextsKept(Pieces):
 
         yield from super().encode_iterable(remembered())
         kept.clear()
-
-
-@tokenizer_mistake(
-    kind="edge",
-    wrong="each text of the stream is encoded by itself",
-    hint="A word, a run of blanks or a special token may be cut in two. What must be kept until "
-    "the next text is there?",
-)
-class EachByItself(Pieces):
-    def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
-        for text in texts:
-            yield from self.encode(text)
 
 
 @tokenizer_mistake(
@@ -153,81 +139,6 @@ class CutWhereFull(Pieces):
                 yield from self.encode(held[:BUFFER])
                 held = held[BUFFER:]
         yield from self.encode(held)
-
-
-@tokenizer_mistake(
-    kind="edge",
-    wrong="the stream is cut at the last blank, whatever stands around it",
-    hint="A run of blanks belongs together, and a special token may hold one. What does the last "
-    "blank of a run look at?",
-)
-class CutAtTheLastBlank(Pieces):
-    def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
-        held = ""
-        for text in texts:
-            held += text
-            cut = max(held.rfind(" "), held.rfind("\n"))
-            if cut > 0:
-                yield from self.encode(held[:cut])
-                held = held[cut:]
-        yield from self.encode(held)
-
-
-@tokenizer_mistake(
-    kind="edge",
-    wrong="a special token that is cut in two is encoded as ordinary text",
-    hint="The end of a text may be the beginning of a special token. How much must be held back to "
-    "know?",
-)
-class SpecialTokensCut(Pieces):
-    def unfinished_special_starts(self, text: str) -> list[int]:
-        return []
-
-
-@tokenizer_mistake(
-    kind="edge",
-    wrong="nothing is held back where a text ends in blanks",
-    hint="How a run of blanks is parted depends on what follows it, which may come with the next "
-    "text.",
-)
-class BlanksNotHeld(Pieces):
-    def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
-        rest = ""
-        for text in texts:
-            ids, rest = self.encode_certain(rest + text)
-            yield from ids
-            if rest[-1:].isspace():
-                yield from self.encode(rest)
-                rest = ""
-        yield from self.encode(rest)
-
-
-@tokenizer_mistake(
-    kind="edge",
-    wrong="the last pre-token is held back but not the one before, which may join it",
-    hint="Cut a contraction such as we'll before its last letter. Which pre-tokens has the first "
-    "part?",
-)
-class OnePretokenHeld(Pieces):
-    def encode_certain(self, text: str) -> tuple[list[int], str]:
-        ids, rest = super().encode_certain(text)
-        pretokens = PRETOKEN.findall(rest)
-        if len(pretokens) == 2 and pretokens[0] == "'":
-            self.encode_pretokens(pretokens[:1], ids)
-            rest = pretokens[1]
-        return ids, rest
-
-
-@tokenizer_mistake(
-    kind="edge",
-    wrong="a special token is taken as soon as it is complete, although a longer one may be coming",
-    hint="One special token may be the beginning of another. What do you know when the text ends "
-    "just after the shorter one?",
-)
-class ShorterSpecialTokenTaken(Pieces):
-    def unfinished_special_starts(self, text: str) -> list[int]:
-        starts = super().unfinished_special_starts(text)
-        return [i for i in starts if text[i:] not in self.special_ids]
 
 
 @tokenizer_mistake(

@@ -9,7 +9,7 @@ from .comparison import assert_refuses
 from .draws import Draws
 from .snapshots import Snapshot
 from .texts import END_OF_TEXT, foreign, messy, story
-from .vocabularies import Vocabulary, gpt2, vocabulary
+from .vocabularies import Vocabulary, gpt2, unambiguous, vocabulary
 
 TEXTS: dict[str, Callable[[Draws], str]] = {
     "story": lambda draw: story(draw, 4),
@@ -65,7 +65,8 @@ def test_encode_shuffled_ids(adapters: Any, snapshot: Snapshot, draw: Draws) -> 
     """Merges are applied in the order in which they were created, whatever ids the tokens have."""
     shuffled = gpt2(END_OF_TEXT, merge_count=1000).shuffled(draw)
     made = tokenizer(adapters, shuffled, [END_OF_TEXT])
-    text = story(draw, 12)
+    # One word a line, so that other checks look at pre-tokens.
+    text = "\n".join(filter(str.isalpha, story(draw, 12).split()))
     snapshot.assert_close(made.encode(text), shuffled.encode(text), "ids")
 
 
@@ -91,10 +92,11 @@ def test_encode_merge_order(
 
 def test_encode_special_tokens(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """A special token in the text becomes its one id, and the text around it is encoded alone."""
-    special_tokens = (END_OF_TEXT, "<|pad|>")
-    small = gpt2(*special_tokens, merge_count=1000)
+    special_tokens = (END_OF_TEXT, "<|pad|>", "<sep>")
+    small = unambiguous(*special_tokens)
     made = tokenizer(adapters, small, special_tokens)
-    end, pad = special_tokens
+    end, pad, _ = special_tokens
+    marks = ("", " ", "  ", "!", "\n", "'", "<|")
     one, other = story(draw, 2), story(draw, 3).strip()
     texts = [
         end,
@@ -104,6 +106,7 @@ def test_encode_special_tokens(adapters: Any, snapshot: Snapshot, draw: Draws) -
         other + end + pad + one + end,
         f"a {end} b  {pad}  {end}\n\n{pad}c",
         f"{end[:-1]} {end[1:]} {end.upper()} <|{end}|>",
+        "".join(f"a{mark}{special}{mark}b" for special in special_tokens for mark in marks),
     ]
     for i, text in enumerate(texts):
         expected = small.encode(text, special_tokens)
@@ -112,7 +115,7 @@ def test_encode_special_tokens(adapters: Any, snapshot: Snapshot, draw: Draws) -
 
 def test_encode_special_tokens_not_given(adapters: Any, snapshot: Snapshot) -> None:
     """Where no special tokens are given, text that looks like one is ordinary text."""
-    small = gpt2(END_OF_TEXT, merge_count=1000)
+    small = unambiguous(END_OF_TEXT)
     text = f"before{END_OF_TEXT}after"
     snapshot.assert_close(tokenizer(adapters, small).encode(text), small.encode(text), "ids")
 
@@ -120,7 +123,7 @@ def test_encode_special_tokens_not_given(adapters: Any, snapshot: Snapshot) -> N
 @pytest.mark.parametrize("special", ["[SEP]", "^.*$", "(a+b)?|", "\\d+", "a.b"])
 def test_encode_special_tokens_literal(adapters: Any, snapshot: Snapshot, special: str) -> None:
     """A special token is taken literally, whatever its characters mean in a regular expression."""
-    small = gpt2(special, END_OF_TEXT, merge_count=500)
+    small = unambiguous(special, END_OF_TEXT)
     pieces = ("SEP a 12", special, " axb", END_OF_TEXT, "| ab aab. 7", special, special)
     ids = tokenizer(adapters, small, [special, END_OF_TEXT]).encode("".join(pieces))
     snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids")
@@ -132,7 +135,7 @@ def test_encode_overlapping_special_tokens(
     adapters: Any, snapshot: Snapshot, longer: str, in_order: bool
 ) -> None:
     """Where a special token contains another, the longer one is found, in whichever order given."""
-    small = gpt2(END_OF_TEXT, longer, merge_count=500)
+    small = unambiguous(END_OF_TEXT, longer)
     given = [END_OF_TEXT, longer] if in_order else [longer, END_OF_TEXT]
     pieces = ("one", longer, "two ", END_OF_TEXT, "three", longer, longer, " four", END_OF_TEXT)
     ids = tokenizer(adapters, small, given).encode("".join(pieces))
@@ -140,21 +143,21 @@ def test_encode_overlapping_special_tokens(
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_decode_round_trip(adapters: Any, draw: Draws, kind: str) -> None:
-    """Decoding what was encoded gives the same text, special tokens included."""
-    made = tokenizer(adapters, gpt2(END_OF_TEXT, merge_count=1000), [END_OF_TEXT])
+def test_decode_text(adapters: Any, draw: Draws, kind: str) -> None:
+    """Decoding the ids of a text gives the text, special tokens included."""
+    small = gpt2(END_OF_TEXT, merge_count=1000)
+    made = tokenizer(adapters, small, [END_OF_TEXT])
     text = END_OF_TEXT.join(TEXTS[kind](draw) for _ in range(4))
-    assert made.decode(made.encode(text)) == text, "decode(encode(text)) is the text."
+    assert made.decode(small.encode(text, [END_OF_TEXT])) == text, "The ids stand for the text."
     assert made.decode([]) == "", "No tokens are an empty text."
-    marked = "\ufeff" + text
-    assert made.decode(made.encode(marked)) == marked, "A byte order mark is part of the text."
 
 
 def test_decode(adapters: Any, draw: Draws) -> None:
     """Decoding joins the tokens' bytes, whichever tokens they are, and reads them as UTF-8."""
     shuffled = gpt2(END_OF_TEXT, merge_count=1000).shuffled(draw)
     made = tokenizer(adapters, shuffled, [END_OF_TEXT])
-    text = foreign(draw, 20)
+    # A byte order mark at the beginning is a character like others.
+    text = "\ufeff" + foreign(draw, 20)
     ids = [shuffled.ids[bytes([byte])] for byte in text.encode()]
     assert made.decode(ids) == text, "A character's bytes may come from several tokens."
     ids = [shuffled.ids[END_OF_TEXT.encode()], shuffled.ids[b" the"], shuffled.ids[b"ing"]]
@@ -181,7 +184,7 @@ def test_decode_malformed(adapters: Any, malformed: bytes, text: str) -> None:
 @pytest.mark.parametrize("special", ["<|new line|>", " ", "<|ünï 🙂|>", "結束", "e\u0301"])
 def test_encode_special_tokens_of_any_text(adapters: Any, snapshot: Snapshot, special: str) -> None:
     """A special token may hold any characters, blanks and non-ASCII ones too."""
-    small = gpt2(special, merge_count=500)
+    small = unambiguous(special)
     if special == " ":
         # The byte and the special token are one token.
         small = Vocabulary(
@@ -196,28 +199,29 @@ def test_encode_special_tokens_of_any_text(adapters: Any, snapshot: Snapshot, sp
 
 def test_encode_empty_list_of_special_tokens(adapters: Any, snapshot: Snapshot) -> None:
     """An empty list of special tokens is the same as none."""
-    small = gpt2(END_OF_TEXT, merge_count=500)
+    small = unambiguous(END_OF_TEXT)
     text = f"before{END_OF_TEXT} after"
     snapshot.assert_close(tokenizer(adapters, small, []).encode(text), small.encode(text), "ids")
 
 
 def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None:
     """Special tokens that the vocabulary lacks are appended to it and get an id each."""
-    small = gpt2(merge_count=500)
+    small = unambiguous()
+    new = len(small.tokens)
     made = tokenizer(adapters, small, [END_OF_TEXT])
     ids = made.encode(f"one{END_OF_TEXT}two")
-    snapshot.assert_close(ids, [*small.encode("one"), 756, *small.encode("two")], "ids")
+    snapshot.assert_close(ids, [*small.encode("one"), new, *small.encode("two")], "ids")
     assert made.decode(ids) == f"one{END_OF_TEXT}two", "The appended token can be decoded."
     made = tokenizer(adapters, small, [END_OF_TEXT, "<|pad|>"])
     ids = made.encode(f"{END_OF_TEXT}<|pad|>")
     # Which of two is appended first is nobody's rule.
-    snapshot.assert_close(ids, [756, 757], "ids of two", alternatives=([757, 756],))
+    snapshot.assert_close(ids, [new, new + 1], "ids of two", alternatives=([new + 1, new],))
     assert made.decode(ids) == f"{END_OF_TEXT}<|pad|>", "Both appended tokens can be decoded."
 
 
 def test_two_tokenizers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Two tokenizers in one process know nothing of each other."""
-    one, other = gpt2(END_OF_TEXT, merge_count=300), gpt2(merge_count=1000).shuffled(draw)
+    one, other = unambiguous(END_OF_TEXT), unambiguous().shuffled(draw)
     text = END_OF_TEXT + story(draw, 3)
     made = tokenizer(adapters, one, [END_OF_TEXT])
     before = made.encode(text)

@@ -89,6 +89,17 @@ def gpt2(*special_tokens: str, merge_count: int = 50_000) -> Vocabulary:
     return vocabulary(merges, special_tokens)
 
 
+@cache
+def unambiguous(*special_tokens: str) -> Vocabulary:
+    """A vocabulary for checks that are of something else than merges.
+
+    It merges a vowel with a consonant after it, and nothing more. So the order of merges does not
+    matter, nor how a text is split into pre-tokens.
+    """
+    merges = [(bytes([left]), bytes([right])) for left in b"aeiou" for right in b"bcdfghlmnprstvwy"]
+    return vocabulary(merges, special_tokens)
+
+
 def vocabulary(merges: list[Merge], special_tokens: tuple[str, ...] = ()) -> Vocabulary:
     """The vocabulary that consists of all bytes, what the merges make, and special tokens."""
     tokens = [bytes([byte]) for byte in GPT2_BYTES] + [a + b for a, b in merges]
