@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,16 @@ def require_runs(snapshot: Snapshot, dataset: npt.NDArray[np.integer], inputs: T
     return windows[:, 1:]
 
 
+def require_draws(dataset: npt.NDArray[np.integer], batches: Sequence[Batch]) -> None:
+    """Fail where two batches start at the same places, all equally far apart.
+
+    Whether all places are drawn, as often and independently, is for other checks.
+    """
+    one, other = (starts_of(dataset, inputs).tolist() for inputs, _ in batches)
+    steps = {b - a for a, b in itertools.pairwise(one)}
+    assert one != other or len(steps) > 1, "Each batch starts at the same places: draw them."
+
+
 def get_batch(
     adapters: Any,
     dataset: npt.NDArray[np.integer],
@@ -84,7 +95,10 @@ def get_batch(
 def test_get_batch(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Gives runs of the data set as inputs and, as targets, the token that follows each."""
     dataset = shuffled(draw, 100)
-    require_pairs(snapshot, dataset, get_batch(adapters, dataset, 32, 7))
+    batches = [get_batch(adapters, dataset, 32, 7) for _ in range(2)]
+    for batch in batches:
+        require_pairs(snapshot, dataset, batch)
+    require_draws(dataset, batches)
 
 
 def test_get_batch_keeps_the_data_set(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -101,10 +115,11 @@ def test_get_batch_is_int64(
 ) -> None:
     """Gives int64 tensors whatever integers the data set consists of."""
     dataset = shuffled(draw, 60000, dtype)
-    batch = get_batch(adapters, dataset, 16, 9)
-    for name, tensor in zip(("inputs", "targets"), batch, strict=True):
+    batches = [get_batch(adapters, dataset, 16, 9) for _ in range(2)]
+    for name, tensor in zip(("inputs", "targets"), batches[0], strict=True):
         assert tensor.dtype == torch.int64, f"The {name} are {tensor.dtype}."
-    require_runs(snapshot, dataset, batch[0])
+    require_draws(dataset, batches)
+    require_runs(snapshot, dataset, batches[0][0])
 
 
 def test_get_batch_starts(adapters: Any, draw: Draws) -> None:
