@@ -126,6 +126,8 @@ def test_train_bpe_large_file(train: Train, draw: Draws, separator: str) -> None
     _, of_large_file = train(separator.join(large), 80)
     inside = [merge for merge in merges if is_inside(merge, words)]
     assert len(inside) > 40, "Most merges join what stands side by side in a word of the file."
+    longest = max(len(b"".join(merge)) for merge in inside)
+    assert longest >= 6, f"Merges join earlier merges; yours have {longest} bytes at most."
     assert of_large_file == merges, (
         "The same words, 500 times as often and in another order, give other merges:"
         " is text cut at a chunk's end, within a word or a character?"
