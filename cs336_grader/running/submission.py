@@ -76,7 +76,11 @@ class RunningSubmission:
         if threads == 1:
             imported.pause()
             self.imported = imported
-            self.warm.keep_files()
+            count, most = self.warm.keep_files(), self.limits.scratch_files
+            if count > most:
+                self.import_error = WorkerLostError(
+                    f"importing your adapters left {count:,} files, and {most:,} are allowed"
+                )
         else:
             imported.let_go()
             self.warm.sweep()

@@ -273,13 +273,13 @@ class WarmWorker:
         except WorkerLostError as error:
             raise CouldNotRunError("no worker process could be started") from error
 
-    def keep_files(self) -> None:
-        """From now on, leave the files that the import of the submission wrote.
+    def keep_files(self) -> int:
+        """From now on, leave the files that the import of the submission wrote; how many.
 
         Raises:
             CouldNotRunError: the warm worker has ended.
         """
-        self.tell({"op": "keep"})
+        return int(self.tell({"op": "keep"})["files"])
 
     def clean(self) -> None:
         """Remove the files that workers have left.
@@ -296,20 +296,17 @@ class WarmWorker:
             CouldNotRunError: the warm worker has ended.
         """
         self.sweep()
-        try:
-            answer = self.worker.ask({"op": "usage"})
-        except WorkerLostError as error:
-            raise CouldNotRunError("the first worker process has ended") from error
+        answer = self.tell({"op": "usage"})
         return {name: answer[name] for name in ("cpu_seconds", "memory_bytes")}
 
-    def tell(self, message: Message) -> None:
-        """Have something done.
+    def tell(self, message: Message) -> Message:
+        """Have something done, and return the answer.
 
         Raises:
             CouldNotRunError: the warm worker has ended.
         """
         try:
-            self.worker.ask(message)
+            return self.worker.ask(message)
         except WorkerLostError as error:
             raise CouldNotRunError("the first worker process has ended") from error
 

@@ -167,8 +167,7 @@ def answer_of(door: Door, message: Message) -> Message | None:
         ways = Canaries(**message["canaries"]).open_ways()
         return {"op": "attempted", "open": ways, "missing": door.missing}
     if message["op"] == "keep":
-        door.keep_imported()
-        return {"op": "kept"}
+        return {"op": "kept", "files": door.keep_imported()}
     if message["op"] == "clean":
         door.clean()
         return {"op": "cleaned"}

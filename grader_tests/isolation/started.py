@@ -11,7 +11,12 @@ from cs336_grader.running import Limits, RunningSubmission, Setting, start_warm_
 
 @contextmanager
 def started(
-    adapters: str, folder: Path, limits: Limits, problems: Mapping[str, str] | None = None
+    adapters: str,
+    folder: Path,
+    limits: Limits,
+    problems: Mapping[str, str] | None = None,
+    *,
+    isolated: bool = True,
 ) -> Iterator[RunningSubmission]:
     """A submission with these adapters, in the folder's ``root``, writing to its ``scratch``.
 
@@ -27,7 +32,8 @@ def started(
         "module": "adapters",
         "package": "basics",
     }
-    with closing(start_warm_worker(Setting(root, scratch, limits), sys.executable)) as warm:
+    setting = Setting(root, scratch, limits, isolated=isolated)
+    with closing(start_warm_worker(setting, sys.executable)) as warm:
         load |= {"rules": {}, "unmet": {}}
         submission = RunningSubmission(warm, load, limits, problems=problems)
         with closing(submission):

@@ -112,3 +112,15 @@ def test_an_import_that_waits_for_its_processes_is_told_so(tmp_path: Path) -> No
         submission.check("any"),
     ):
         pass
+
+
+def test_an_import_that_leaves_too_many_files_is_told_so(tmp_path: Path) -> None:
+    """Where nothing else bounds them."""
+    many = "for number in range(30):\n    open(f'file-{number}', 'w').close()\n"
+    limits = limits_with(scratch_files=20)
+    with (
+        started(many, tmp_path, limits, isolated=False) as submission,
+        pytest.raises(NoAdaptersError, match="left 30 files, and 20 are allowed"),
+        submission.check("any"),
+    ):
+        pass

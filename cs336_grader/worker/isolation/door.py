@@ -20,6 +20,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from . import landlock, limits, namespaces, privileges, seccomp, view
+from .kept import KeptFiles, below
 from .syscalls import CLONE_NEWPID, MACHINE, unshare
 
 IMPORTED = "imported"
@@ -59,7 +60,7 @@ class Door:
         self.others = 0
         self.processes = 0
         self.closed = False
-        self.kept: set[str] = set()
+        self.kept: KeptFiles | None = None
 
     def prepare(self) -> None:
         """Leave the namespaces and the root that are shared with others, as far as possible."""
@@ -211,9 +212,10 @@ class Door:
         ruleset = landlock.Ruleset(["/"], writable, [view.DEVICE_FOLDER])
         return Narrowing(folder, self.limits, ruleset)
 
-    def keep_imported(self) -> None:
-        """From now on, leave the files that the import of the submission wrote."""
-        self.kept = {self.imported, *all_below(self.imported)}
+    def keep_imported(self) -> int:
+        """From now on, leave the files that the import of the submission wrote; how many."""
+        self.kept = KeptFiles(self.imported)
+        return len(self.kept.paths) - 1
 
     def clean(self) -> None:
         """Remove the files that workers have left."""
@@ -222,11 +224,10 @@ class Door:
             found += below(view.SHARED_MEMORY)
         elif self.user != os.geteuid():
             found += [path for path in below(view.SHARED_MEMORY) if owner(path) == self.user]
-        if self.kept:
-            found += all_below(self.imported)
+        if self.kept is not None:
+            found = [path for path in found if path != self.imported] + self.kept.added()
         for path in found:
-            if path not in self.kept:
-                self.clear(path)
+            self.clear(path)
 
     def clear(self, path: str) -> None:
         """Remove what lies at a path, whatever was done to it."""
@@ -275,20 +276,6 @@ def owner(path: str) -> int:
     with suppress(FileNotFoundError):
         return os.lstat(path).st_uid
     return -1
-
-
-def below(folder: str) -> list[str]:
-    """The paths of what a folder holds."""
-    return [os.path.join(folder, name) for name in os.listdir(folder)]
-
-
-def all_below(folder: str) -> list[str]:
-    """The paths of all that a folder and those within it hold."""
-    return [
-        os.path.join(inner, name)
-        for inner, folders, files in os.walk(folder)
-        for name in (*folders, *files)
-    ]
 
 
 def remove(path: str) -> None:
