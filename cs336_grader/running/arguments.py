@@ -83,7 +83,7 @@ class Arguments:
         return ["path_text", *self.path(encoder, Path(text))[1:]]
 
     def tensor(self, encoder: Encoder, tensor: torch.Tensor) -> Node:
-        """A tensor with its gradient; one that is trained stays the same object over there."""
+        """A tensor with its gradient; one that is trained is the same object in every call."""
         return self.tensor_node(encoder, tensor, keyed=is_trained(tensor))
 
     def tensor_node(self, encoder: Encoder, tensor: torch.Tensor, *, keyed: bool) -> Node:
@@ -216,7 +216,7 @@ class Arguments:
     def change(
         self, number: int, what: str, value: Any, *, made: RemoteObject | None = None
     ) -> Action:
-        """What makes a change that the call made to an argument.
+        """The action that makes a change that the call made to an argument.
 
         Args:
             number: the argument's.
@@ -243,7 +243,7 @@ class Arguments:
         return partial(target.data.copy_, value)
 
     def restore(self, key: int, state: object) -> Action:
-        """What gives one of torch's own optimizers the state that it has over there.
+        """The action that gives one of torch's own optimizers the state that it has in the worker.
 
         Raises:
             WireError: the state is not that of its parameters.
@@ -254,7 +254,7 @@ class Arguments:
         return partial(optimizer.load_state_dict, checked_state(optimizer, state))
 
     def rewrite(self, key: int, content: object, position: int) -> Action:
-        """What gives a file object the content and position that it has over there.
+        """The action that gives a file object the content and position that it has in the worker.
 
         Raises:
             WireError: they are none, or it is no file object.
@@ -306,7 +306,7 @@ def argument(arguments: list[Any], number: int) -> Any:
 
 
 def is_trained(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is one that an optimizer may have."""
+    """Return True for a tensor that an optimizer may have."""
     return isinstance(tensor, torch.nn.Parameter) or (tensor.is_leaf and tensor.requires_grad)
 
 

@@ -183,7 +183,7 @@ class Conversation:
         self.channel.send(answer, encoder.buffers)
 
     def asked(self, question: Message, buffers: list[memoryview]) -> Callable[[], Any]:
-        """What gives the answer to a question.
+        """A function that returns the answer to a question.
 
         Raises:
             WireError, LookupError, TypeError, ValueError: it is not as agreed.

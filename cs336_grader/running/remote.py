@@ -135,9 +135,8 @@ class RemoteIterator(Iterator[Any]):
 class MirroredOptimizer:
     """The submission's optimizer, in the worker, over parameters that are in this process.
 
-    Its methods run over there: what is sent before are parameters, gradients and the
-    hyperparameters that were changed here, and what comes back are the parameters and groups. Its
-    state stays over there.
+    Its methods run in the worker. Parameters, gradients and the hyperparameters that were changed
+    here are sent before; parameters and groups come back. Its state stays in the worker.
 
     Attributes:
         param_groups: as torch has them; hyperparameters may be changed between steps.
@@ -173,7 +172,7 @@ class MirroredOptimizer:
         ]
 
     def take_over(self, groups: list[dict[str, Any]]) -> None:
-        """Have the groups that the optimizer has over there; one that is known stays the object."""
+        """Take the groups from the worker; a known group stays the same dictionary."""
         self.param_groups += [{} for _ in groups[len(self.param_groups) :]]
         for group, given in zip(self.param_groups, groups, strict=True):
             group.update(given)
@@ -184,7 +183,7 @@ class MirroredOptimizer:
 
 
 def is_same(value: object, known: object) -> bool:
-    """Whether a hyperparameter is what it was."""
+    """Return True for a hyperparameter that has its known value."""
     if isinstance(value, torch.Tensor) and isinstance(known, torch.Tensor):
         return value.dtype == known.dtype and torch.equal(value, known)
     return type(value) is type(known) and value == known

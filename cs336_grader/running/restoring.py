@@ -1,4 +1,4 @@
-"""Takes over what the worker says that an optimizer of torch has over there.
+"""Checks the state of an optimizer of torch that comes back from the worker.
 
 Torch steps in native code that trusts the state: a fused step reads and writes as many elements of
 it as its parameter has. A new optimizer's first step over parameters of the same shapes shows what
@@ -15,7 +15,7 @@ import torch
 
 from cs336_grader.worker.channel import WireError
 
-# How a step is computed is the check's affair, and changes no result.
+# They decide how a step is computed, and change no result: the check's values stay.
 IMPLEMENTATION = ("foreach", "fused", "capturable", "differentiable")
 
 
@@ -58,14 +58,14 @@ def option(name: str, own: object, sent: dict[str, object]) -> object:
 
 
 def is_hyperparameter(own: object) -> bool:
-    """Whether an option is a number, a truth value or several of them."""
+    """Return True for a number, a truth value or several of them."""
     if isinstance(own, tuple):
         return all(map(is_hyperparameter, own))
     return isinstance(own, (bool, int, float, torch.Tensor))
 
 
 def is_alike(value: Any, own: Any) -> bool:
-    """Whether a value is of the same kind as one that is here, and its numbers are finite."""
+    """Return True for a finite value of the same kind as the judge's own."""
     if isinstance(own, torch.Tensor):
         return fits(value, own)
     if isinstance(own, tuple):
@@ -77,7 +77,7 @@ def is_alike(value: Any, own: Any) -> bool:
 
 
 def fits(value: Any, own: torch.Tensor | np.ndarray[Any, Any]) -> bool:
-    """Whether a value can take the place of a tensor or array that is here."""
+    """Return True for a value that can replace a tensor or array of the judge."""
     if isinstance(own, np.ndarray):
         same = type(value) is np.ndarray
     else:

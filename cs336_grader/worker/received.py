@@ -1,4 +1,4 @@
-"""Arguments of a call as they are over here, compared with how they arrived."""
+"""Arguments of a call in the worker, compared with their values on arrival."""
 
 import operator
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class Received(Protocol):
     value: Any
 
     def changes(self) -> Iterator[Change]:
-        """What is no longer as it was when this was last asked, by the names of its parts."""
+        """The parts that changed since the last call of this method, by name."""
 
 
 class ReceivedTensor:
@@ -33,7 +33,7 @@ class ReceivedTensor:
         self.settle()
 
     def settle(self) -> None:
-        """Take what it holds now for what it is to hold."""
+        """Take its present values as the ones to compare with."""
         grad = self.grad()
         self.data_bytes = b"" if self.value.is_meta else bytes(raw(self.value))
         self.grad_bytes = None if grad is None else bytes(raw(grad))
@@ -67,7 +67,7 @@ class ReceivedArray:
 
 
 class ReceivedContainer:
-    """A list, dictionary, set or bytearray. What its items hold is theirs to tell."""
+    """A list, dictionary, set or bytearray. Items that can change are compared on their own."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -82,7 +82,7 @@ class ReceivedContainer:
 
 
 def changes_of(received: Mapping[int, Received]) -> Iterator[NumberedChange]:
-    """What was changed of some arguments since this was last asked.
+    """The changes to some arguments since the last call of this function.
 
     Yields:
         The number of an argument, "data", "grad" or "items", and the new value.

@@ -114,7 +114,7 @@ class Session:
         return answer | self.effects(encoder.buffers), encoder
 
     def effects(self, buffers: list[memoryview]) -> Message:
-        """What a call changed of what it was passed, and of the object whose method it was."""
+        """The changes that a call made to its arguments and to the object whose method it is."""
         encoder = Encoder(self.result_node(None), buffers)
         changes = [*changes_of(self.standins.received), *self.standins.replaced()]
         return {
@@ -193,7 +193,7 @@ class Session:
 
         def special(encoder: Encoder, value: object) -> Node:
             number = self.standins.number(value)
-            # What was passed may have a longer graph now, but for a leaf.
+            # An argument that is no leaf may have a longer graph now.
             if outputs is not None and has_graph(value, passed=number is not None):
                 outputs.append(value)
                 return ["output", len(outputs) - 1]
@@ -283,7 +283,7 @@ class Session:
     def call_back(self, key: int, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """What a function of the trusted process returns for plain arguments.
 
-        It finds what the call has changed so far of its arguments, and may change tensors itself.
+        The changes that the call has made so far are sent before; changed tensors come back.
 
         Raises:
             WireError: one of them is no plain value.
@@ -377,7 +377,7 @@ STOP = object()
 
 
 def has_graph(value: object, *, passed: bool) -> TypeGuard[torch.Tensor]:
-    """Whether a value is a tensor that its gradient goes back from."""
+    """Return True for a tensor through which gradients flow back."""
     if not isinstance(value, torch.Tensor):
         return False
     return value.requires_grad and not (passed and value.is_leaf)

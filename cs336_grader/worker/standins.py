@@ -1,4 +1,4 @@
-"""What stands in, over here, for the arguments that the trusted process passes."""
+"""The worker's stand-ins for the arguments that the judge passes."""
 
 from collections.abc import Iterator
 from typing import Any

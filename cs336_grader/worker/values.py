@@ -370,7 +370,7 @@ def expect_size(data: memoryview, shape: list[int], itemsize: int) -> None:
 
 
 def is_plain(value: object) -> bool:
-    """Whether a hyperparameter is a scalar, a tuple of scalars, or a tensor of one number."""
+    """Return True for a scalar, a tuple of scalars, or a tensor of one number."""
     if isinstance(value, tuple):
         return all(map(is_plain, value))
     if isinstance(value, torch.Tensor):

@@ -1,4 +1,4 @@
-"""The border within one process: a session in a thread, and whoever asks it."""
+"""The border within one process: a session in a thread, and a conversation with it."""
 
 import shutil
 import socket
@@ -30,13 +30,13 @@ def conversation(serve: Serve) -> Iterator[Conversation]:
 
 
 def until_the_end(serve: Serve, connection: socket.socket) -> None:
-    """Serve until there is nobody to serve."""
+    """Serve until the connection is closed."""
     with connection, suppress(EOFError, OSError):
         serve(Channel(connection))
 
 
 def session_with(**adapters: Callable[..., object]) -> Serve:
-    """What a worker does for a submission with these adapters."""
+    """Serve as a worker does for a submission with these adapters."""
     module = ModuleType("adapters")
     vars(module).update(adapters)
 
@@ -53,7 +53,7 @@ def session_with(**adapters: Callable[..., object]) -> Serve:
 
 
 def answers_with(*frames: tuple[Message, list[bytes]]) -> Serve:
-    """What a worker does that answers whatever it is asked with these frames, in turn."""
+    """Answer each message with the next of these frames."""
 
     def serve(channel: Channel) -> None:
         for message, buffers in frames:

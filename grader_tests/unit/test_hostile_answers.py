@@ -1,4 +1,4 @@
-"""A worker can send anything: what does not fit what is here changes nothing here."""
+"""A worker can send anything: an answer that does not fit changes nothing in the judge."""
 
 import io
 import math
@@ -24,7 +24,7 @@ for _ in range(200):
 
 
 class Passed:
-    """What a check passes, by the numbers of the protocol."""
+    """The arguments of a check, in the order of their numbers."""
 
     def __init__(self) -> None:
         self.tensor = torch.ones(2, 2)
@@ -130,7 +130,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_that_does_not_fit_changes_nothing(name: str) -> None:
-    """The check is told that there is no result."""
+    """The check fails, for there is no result."""
     passed = Passed()
     before = passed.state()
     with conversation(answers_with((result(**ANSWERS[name]), [FOUR]))) as talk:
@@ -274,7 +274,7 @@ def test_groups_that_an_optimizer_cannot_have_are_not_taken_over(groups: Any) ->
 def test_functions_are_not_called_without_end(
     monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], told: str
 ) -> None:
-    """What they return is kept while the call lasts."""
+    """Their results are kept while the call lasts."""
     monkeypatch.setattr("cs336_grader.running.conversation.MAX_CALLBACKS", 20)
     monkeypatch.setattr("cs336_grader.running.conversation.MAX_GIVEN_BYTES", 2**20)
     adapters = session_with(ask=lambda ask, times: [ask() for _ in range(times)][:0])

@@ -1,4 +1,4 @@
-"""An optimizer of a submission, over there, trains as it would in the check's own process."""
+"""A submission's optimizer trains in the worker as it would in the check's own process."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -98,13 +98,13 @@ CLASSES = (Descent, Counting, Powers, Decaying, Late)
 
 @contextmanager
 def across(kind: type) -> Iterator[Make]:
-    """Makes optimizers of a class over there."""
+    """A function that makes optimizers of a class in the worker."""
     with conversation(session_with(make=kind)) as talk:
         yield lambda *args, **options: talk.call("make", args, options)
 
 
 def parameters(kind: Any = torch.nn.Parameter) -> list[torch.Tensor]:
-    """What is trained."""
+    """Two tensors to train."""
     tensors = [torch.tensor([1.0, 2.0]), torch.tensor([[3.0]])]
     return [
         kind(tensor) if kind is torch.nn.Parameter else tensor.requires_grad_()
@@ -171,7 +171,7 @@ def run_with_another_group(make: Make) -> list[torch.Tensor]:
 
 
 def run_with_a_state(make: Make) -> list[torch.Tensor]:
-    """What one optimizer has is loaded into another one."""
+    """The state of one optimizer is loaded into another one."""
     trained, others = parameters(), parameters()
     optimizer, other = make(trained, lr=0.2), make(others, lr=0.1)
     steps(optimizer, trained, 2)
@@ -194,7 +194,7 @@ def run_with_a_tensor(make: Make) -> list[torch.Tensor]:
 
 
 def run_of_tensors(make: Make) -> list[torch.Tensor]:
-    """What is trained are tensors that require a gradient, and no parameters."""
+    """Trains tensors that require a gradient and are no parameters."""
     trained = parameters(torch.Tensor)
     steps(make(trained), trained, 3)
     return trained
@@ -224,7 +224,7 @@ RUNS = (
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("kind", CLASSES)
 def test_an_optimizer_trains_as_in_one_process(kind: Any, run: Callable[..., Any]) -> None:
-    """Whatever it keeps in its groups, and whatever the check changes there."""
+    """It may keep anything in its groups, and the check may change options there."""
     wanted = run(kind)
     with across(kind) as make:
         found = run(make)
@@ -264,7 +264,7 @@ def test_a_closure_sees_what_the_step_has_done() -> None:
 
 
 def test_a_closure_is_called_as_gradients_are_over_there() -> None:
-    """Where they are off, a backward pass fails as it would in one process."""
+    """A backward pass fails with gradients off, as it would in one process."""
     trained = parameters()
     with across(WithoutGradients) as make:
         optimizer = make(trained)
@@ -278,7 +278,7 @@ def test_a_closure_is_called_as_gradients_are_over_there() -> None:
 
 
 def torch_is_grad_enabled() -> bool:
-    """Whether gradients are on where the check runs."""
+    """Return True while gradients are on in the check."""
     return torch.is_grad_enabled()
 
 

@@ -56,7 +56,7 @@ def numbers(optimizer: torch.optim.Optimizer) -> list[float]:
 @pytest.mark.parametrize("stepped", [0, 2])
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_a_state_of_the_same_optimizer_is_taken_over(kind: str, stepped: int) -> None:
-    """Also by one that has not stepped yet; training goes on as it would have over there."""
+    """Also by one that has not stepped yet; training goes on as it would have in the worker."""
     saved, resumed = made(kind, 3), made(kind, stepped)
     saved.param_groups[0]["lr"] = saved.param_groups[0]["lr"] * 0.5
     restore(resumed, copy.deepcopy(saved.state_dict()))
@@ -70,7 +70,7 @@ def test_a_state_of_the_same_optimizer_is_taken_over(kind: str, stepped: int) ->
 
 
 def test_hyperparameters_are_taken_over_and_nothing_else() -> None:
-    """How a step is computed stays the affair of whoever made the optimizer."""
+    """The options that decide how a step is computed stay as the check has them."""
     optimizer = made(steps=1)
     given = copy.deepcopy(optimizer.state_dict())
     wanted = {"lr": 0.5, "betas": (0.1, 0.2), "eps": 1, "weight_decay": 0.0, "maximize": True}

@@ -21,7 +21,7 @@ Step = tuple[int, int]
 
 
 def work(script: list[Step], values: list[Any]) -> list[Any]:
-    """What a submission may do with its arguments: one step after the other.
+    """Do with the arguments what a submission may do: one step after the other.
 
     Each step names a value by its place, and what to do with it.
     """
@@ -177,7 +177,7 @@ def gradient(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def outcome(call: Any, script: list[Step], values: list[Any]) -> Any:
-    """What a call returns, or the name of the exception that it raises."""
+    """The result of a call, or the name of the exception that it raises."""
     try:
         return call(script, values)
     except SubmissionError as error:

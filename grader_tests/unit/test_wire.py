@@ -93,6 +93,9 @@ def test_numpy_values_arrive() -> None:
     array = carried(np.arange(6, dtype=np.uint16).reshape(2, 3).T)
     assert isinstance(array, np.ndarray)
     assert (array.dtype, array.tolist()) == (np.uint16, [[0, 3], [1, 4], [2, 5]])
+    swapped = carried(np.array([1, 258], dtype=">i4"))
+    assert isinstance(swapped, np.ndarray)
+    assert swapped.tolist() == [1, 258]
     assert type(carried([np.int64(3)] * 20)[0]) is int  # type: ignore[index]
 
 
