@@ -97,35 +97,23 @@ def decay_last_epsilon_raw() -> type[torch.optim.Optimizer]:
 
 
 @variant("adamw", "get_adamw_cls")
-def state_in_lists() -> type[torch.optim.Optimizer]:
-    """Keeps its state in lists of its own, by the parameter's number, and rebinds .data."""
+def rebound_data() -> type[torch.optim.Optimizer]:
+    """Begins its state with the optimizer, and gives parameters other memory by their .data."""
 
     class AdamW(FourOrders):
         def __init__(self, params: Iterable[Any], **settings: Any) -> None:
             super().__init__(params, **settings)
-            parameters = [p for group in self.param_groups for p in group["params"]]
-            self.steps = [0] * len(parameters)
-            self.moments = [[torch.zeros_like(p), torch.zeros_like(p)] for p in parameters]
-
-        def step(self, closure: Closure | None = None) -> Any:
-            loss = None if closure is None else closure()
-            number = -1
             for group in self.param_groups:
-                beta1, beta2 = group["betas"]
                 for p in group["params"]:
-                    number += 1
-                    if p.grad is None:
-                        continue
-                    self.steps[number] += 1
-                    m, v = self.moments[number]
-                    m = beta1 * m + (1 - beta1) * p.grad.data
-                    v = beta2 * v + (1 - beta2) * p.grad.data.square()
-                    self.moments[number] = [m, v]
-                    t = self.steps[number]
-                    rate = group["lr"] * (1 - beta2**t) ** 0.5 / (1 - beta1**t)
-                    moved = p.data - rate * m / (v.sqrt() + group["eps"])
-                    p.data = moved * (1 - group["lr"] * group["weight_decay"])
-            return loss
+                    self.state[p] = {"t": 0, "m": torch.zeros_like(p), "v": torch.zeros_like(p)}
+
+        def update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+            moved = parameter.detach().clone()
+            # One dictionary under both names, for as long as the update takes.
+            self.state[moved] = self.state[parameter]
+            super().update(moved, gradient, group)
+            del self.state[moved]
+            parameter.data = moved
 
     return AdamW
 

@@ -260,3 +260,41 @@ def recorded_update() -> type[AdamW]:
                 super().update(parameter, gradient, group)
 
     return Wrong
+
+
+@mistake(
+    "adamw",
+    "get_adamw_cls",
+    kind="interface",
+    wrong="the moments are kept outside of self.state, so that no checkpoint holds them",
+    hint="Look into your optimizer's state_dict() after a step. What would an optimizer that loads "
+    "it know of the past?",
+)
+def moments_in_an_attribute() -> type[AdamW]:
+    class Wrong(Pieces):
+        def state_dict(self) -> dict[str, Any]:
+            return super().state_dict() | {"state": {}}
+
+    return Wrong
+
+
+@mistake(
+    "adamw",
+    "get_adamw_cls",
+    kind="interface",
+    wrong="the step count is an attribute of the optimizer, so that no checkpoint holds it",
+    hint="Look into your optimizer's state_dict() after a step: from what is the bias corrected "
+    "once it was loaded?",
+)
+def steps_in_an_attribute() -> type[AdamW]:
+    class Wrong(Pieces):
+        def __init__(self, params: Any, **settings: Any) -> None:
+            super().__init__(params, **settings)
+            self.steps: dict[Tensor, int] = {}
+
+        def moments(self, parameter: Tensor, gradient: Tensor, group: Group) -> Moments:
+            self.steps[parameter] = self.steps.get(parameter, 0) + 1
+            m, v, _ = super().moments(parameter, gradient, group)
+            return m, v, self.steps[parameter]
+
+    return Wrong

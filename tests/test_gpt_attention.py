@@ -165,15 +165,16 @@ def test_gpt_attention_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws
 
 def test_gpt_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Hides the future just as well where all scores are very low."""
-    # Of 16 features a head, all scores are one number that float32 holds exactly.
-    width = 32
-    x, value = draw.normal(3, LENGTH, width), draw.weight(width, width)
-    weights = {f"{name}.weight": torch.zeros(width, width) for name in PROJECTIONS}
-    weights |= {f"{name}.bias": torch.zeros(width) for name in PROJECTIONS}
+    weights, x = without_biases(draw_attention(draw)), draw.normal(3, LENGTH, D_MODEL)
+    # A feature that no value has makes every score of the first key far below zero, and that of
+    # each later key far greater than the one before, so that each position attends to itself.
+    x[..., -1], weights["v_proj.weight"][:, -1] = 4096.0 * torch.arange(LENGTH), 0.0
+    for name in ("q_proj", "k_proj"):
+        weights[f"{name}.weight"] = torch.zeros(D_MODEL, D_MODEL)
+    weights["k_proj.weight"][:, -1] = 1.0
     weights["q_proj.bias"] += 4096.0
     weights["k_proj.bias"] -= 4096.0
-    weights["v_proj.weight"], weights["output_proj.weight"] = value, torch.eye(width)
-    expected = (x @ value.T).cumsum(1) / torch.arange(1, LENGTH + 1).view(LENGTH, 1)
+    expected = x @ (weights["output_proj.weight"] @ weights["v_proj.weight"]).T
     snapshot.assert_close(attend(adapters, weights, x), expected)
 
 

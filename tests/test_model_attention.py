@@ -168,8 +168,10 @@ def test_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) ->
     # With small integers and √d_k = 4, float32 holds every score exactly.
     Q, K = (draw.integers(3, length, 16, low=-2, high=3).float() for length in (4, 7))
     V, mask = draw.normal(3, 7, 5), draw_mask(draw, 3)
-    # The last feature brings all scores of a query down by the same and changes no weight.
-    Q[..., -1], K[..., -1] = torch.tensor([0.0, 300.0, 3e4, 2e6]), -4.0
+    # The last feature brings a query's scores down by the same and changes no weight; that of the
+    # first key, which is hidden from all, goes up. The fourth query may attend to all others.
+    Q[..., -1], K[..., -1] = torch.tensor([300.0, 3e4, 2e6, 0.0]), -4.0
+    K[:, 0, -1], mask[..., 0] = 4.0, False
     expected = functional.scaled_dot_product_attention(Q.double(), K.double(), V.double(), mask)
     y = adapters.run_scaled_dot_product_attention(Q, K, V, mask)
     snapshot.assert_close(y, expected.float())

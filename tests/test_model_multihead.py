@@ -73,20 +73,17 @@ def test_multihead_attention_first_position(adapters: Any, snapshot: Snapshot, d
 
 def test_multihead_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Hides the future just as well where all scores are very low."""
-    # Of 16 features a head, all scores are one number that float32 holds exactly.
-    width = 32
-    x, value, output = draw.normal(3, LENGTH, width), draw.weight(width, width), torch.eye(width)
-    x[..., -1], value[:, -1] = 4096.0, 0.0
-    query = torch.zeros(width, width)
-    query[:, -1] = 1.0
-    expected = (x @ value.T).cumsum(1) / torch.arange(1, LENGTH + 1).view(LENGTH, 1)
-    weights = [query, -query, value, output]
-    y = adapters.run_multihead_self_attention(width, HEADS, *weights, x)
+    _, _, value, output = draw_projections(draw)
+    x, query, key = draw.normal(3, LENGTH, D_MODEL), *torch.zeros(2, D_MODEL, D_MODEL)
+    # Two features that no value has make every score of the first key far below zero, and that of
+    # each later key far greater than the one before, so that each position attends to itself.
+    x[..., -1], x[..., -2] = 4096.0, 4096.0 * torch.arange(LENGTH)
+    query[:, -1], key[:, -1], key[:, -2], value[:, -2:] = 1.0, -1.0, 1.0, 0.0
+    expected = x @ (output @ value).T
+    weights = [query, key, value, output]
+    y = adapters.run_multihead_self_attention(D_MODEL, HEADS, *weights, x)
     snapshot.assert_close(y, expected)
-    y = adapters.run_multihead_self_attention_with_rope(
-        width, HEADS, 16, 100.0, *weights, x, torch.arange(LENGTH)[None]
-    )
-    # Rounded angles are enough to tell later keys apart.
+    y = attend_with_rope(adapters, weights, x, torch.arange(LENGTH)[None])
     snapshot.assert_close(y[:, 0], expected[:, 0], "with RoPE, first position")
 
 

@@ -294,6 +294,23 @@ def test_adamw_two_optimizers(adapters: Any, snapshot: Snapshot, draw: Draws) ->
         snapshot.assert_close(parameters[i][0].flatten(), expected, f"optimizer {i}")
 
 
+def test_adamw_state(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """Keeps all it needs in self.state, so that state_dict and load_state_dict carry it on."""
+    values = [draw.normal(*shape) for shape in SHAPES]
+    gradients = gradients_of_all_sizes(draw, SHAPES)
+    settings: dict[str, Any] = {"lr": 0.1, "betas": (0.9, 0.99), "eps": 1e-8, "weight_decay": 0.3}
+    parameters = leaves(values)
+    straight = run(adapters.get_adamw_cls()(parameters, **settings), parameters, gradients)
+    parameters = leaves(values)
+    saved = adapters.get_adamw_cls()(parameters, **settings)
+    run(saved, parameters, gradients[:3])
+    parameters = leaves([parameter.detach() for parameter in parameters])
+    resumed = adapters.get_adamw_cls()(parameters, **settings)
+    resumed.load_state_dict(saved.state_dict())
+    actual = run(resumed, parameters, gradients[3:])
+    snapshot.assert_close(actual, straight[3:], "parameters after loading", atol=1e-5)
+
+
 def test_adamw_closure(adapters: Any, draw: Draws) -> None:
     """Calls the closure that step is given, with gradients on, and returns its loss."""
     (parameter,) = leaves([draw.normal(4)])

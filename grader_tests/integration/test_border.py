@@ -194,6 +194,19 @@ def test_a_checkpoint_is_written_and_read_over_there(
     assert not (tmp_path / "checkpoint").exists()
 
 
+def test_an_optimizers_state_is_carried_to_another(adapters: Any) -> None:
+    """A check hands the submission's state dictionary from one of its optimizers to the next."""
+    optimizer_class = adapters.adamw()
+    model, optimizer = trained(optimizer_class, 3)
+    resumed, fresh = trained(optimizer_class, 0)
+    resumed.load_state_dict(model.state_dict())
+    fresh.load_state_dict(optimizer.state_dict())
+    assert fresh.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
+    for each in ((model, optimizer), (resumed, fresh)):
+        train(*each, 2)
+    assert weights(resumed) == pytest.approx(weights(model), abs=1e-6)
+
+
 @pytest.mark.parametrize("change", ["shrink_state", "exchange_states"])
 def test_no_step_here_writes_beyond_a_state_from_there(adapters: Any, change: str) -> None:
     """An optimizer takes over no state that is smaller than its parameters."""
