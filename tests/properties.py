@@ -21,8 +21,7 @@ def gradient(call: Callable[[Tensor], Tensor], x: Tensor, upstream: Tensor) -> T
         AssertionError: the output cannot be differentiated.
     """
     leaf = x.detach().clone().requires_grad_()
-    # A copy, because changing a leaf in place is an error that says nothing about gradients.
-    output = call(leaf.clone())
+    output = call(leaf)
     assert isinstance(output, Tensor), "A tensor is expected."
     assert output.requires_grad, (
         "Your output is cut off from the input: no gradient flows back through it."

@@ -47,7 +47,7 @@ def test_rope_worked_example(adapters: Any, snapshot: Snapshot) -> None:
 def test_rope_lengths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Keeps the length of each adjacent pair, and everything at position 0."""
     x = draw.normal(3, 5, 8)
-    y = adapters.run_rope(8, 100.0, 16, x.clone(), torch.arange(5))
+    y = adapters.run_rope(8, 100.0, 16, x, torch.arange(5))
     assert y.shape == x.shape, f"Shape {tuple(x.shape)} is expected; yours is {tuple(y.shape)}."
     snapshot.assert_close(pair_lengths(y), pair_lengths(x), "length of each pair", atol=TOLERANCE)
     snapshot.assert_close(y[:, 0], x[:, 0], "the vectors at position 0", atol=TOLERANCE)
@@ -83,9 +83,9 @@ def test_rope_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Draws)
     """Takes an input with any number of dimensions before the last two."""
     positions = torch.tensor(POSITIONS)
     x = draw.normal(1, 5, 8)
-    expected = adapters.run_rope(8, 100.0, 16, x.clone(), positions)[0]
+    expected = adapters.run_rope(8, 100.0, 16, x, positions)[0]
     for leading in [(), (3, 2), (2, 3, 4)]:
-        y = adapters.run_rope(8, 100.0, 16, x[0].expand(*leading, 5, 8).clone(), positions)
+        y = adapters.run_rope(8, 100.0, 16, x[0].expand(*leading, 5, 8), positions)
         name = f"input of shape {(*leading, 5, 8)}"
         snapshot.assert_close(y, expected.expand(*leading, 5, 8), name, atol=TOLERANCE)
     snapshot.assert_match(expected, atol=TOLERANCE)
@@ -96,7 +96,7 @@ def test_rope_positions_by_row(adapters: Any, snapshot: Snapshot, draw: Draws) -
     x = draw.normal(3, 5, 8)
     positions = draw.integers(3, 5, high=16)
     expected = torch.cat(
-        [adapters.run_rope(8, 100.0, 16, x[i : i + 1].clone(), positions[i]) for i in range(3)]
+        [adapters.run_rope(8, 100.0, 16, x[i : i + 1], positions[i]) for i in range(3)]
     )
     y = adapters.run_rope(8, 100.0, 16, x, positions)
     snapshot.assert_close(y, expected, "three rows at once, against each alone", atol=TOLERANCE)

@@ -149,7 +149,7 @@ def test_sampling_impossible_tokens(adapters: Any, snapshot: Snapshot, draw: Dra
         ({"temperature": 0.7, "top_k": 7, "top_p": 1e-6}, 1),
     ]
     for options, count in cases:
-        y = adapters.run_next_token_probabilities(logits.clone(), **options)
+        y = adapters.run_next_token_probabilities(logits, **options)
         assert is_finite(y), f"With {options}, your output has NaN or infinity."
         snapshot.assert_close(y, ranked.kept(count), f"{options}", atol=1e-5)
 
@@ -157,10 +157,10 @@ def test_sampling_impossible_tokens(adapters: Any, snapshot: Snapshot, draw: Dra
 def test_sampling_ties(adapters: Any, snapshot: Snapshot) -> None:
     """Breaks ties: greedily the first of the largest wins, with top-k none that is less likely."""
     logits = torch.tensor([[0.0, 3.0, 1.0, 3.0, 3.0], [2.0, 2.0, 2.0, 2.0, 2.0]])
-    y = adapters.run_next_token_probabilities(logits.clone(), temperature=0.0)
+    y = adapters.run_next_token_probabilities(logits, temperature=0.0)
     expected = torch.tensor([[0.0, 1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]])
     snapshot.assert_close(y, expected, "temperature=0", atol=1e-6)
-    y = adapters.run_next_token_probabilities(logits[0].clone(), top_k=2)
+    y = adapters.run_next_token_probabilities(logits[0], top_k=2)
     all_three = torch.tensor([0.0, 1.0, 0.0, 1.0, 1.0]) / 3
     # The text does not say whether what is just as likely as the last one kept is kept as well.
     two_of_them = [
@@ -175,7 +175,7 @@ def test_sampling_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Dr
     p = ranked.reaching(0, 3)
     expected = ranked.kept(3)[0]
     for leading in [(), (1,), (2, 1), (2, 3, 4)]:
-        logits = ranked.logits()[0].expand(*leading, SIZE).clone()
+        logits = ranked.logits()[0].expand(*leading, SIZE)
         y = adapters.run_next_token_probabilities(logits, top_k=SIZE, top_p=p)
         name = f"logits of shape {tuple(logits.shape)}"
         snapshot.assert_close(y, expected.expand(*leading, SIZE), name, atol=1e-5)
@@ -191,7 +191,7 @@ def test_sampling_far_apart(adapters: Any, snapshot: Snapshot, draw: Draws) -> N
         ({"temperature": 1e-3}, 1),
     ]
     for options, count in cases:
-        y = adapters.run_next_token_probabilities(logits.clone(), **options)
+        y = adapters.run_next_token_probabilities(logits, **options)
         assert is_finite(y), f"With {options}, your output has NaN or infinity."
         # A logit of 500 is known to 3e-5 in float32.
         snapshot.assert_close(y, ranked.kept(count), f"{options}", atol=1e-3, rtol=1e-3)
@@ -213,7 +213,7 @@ def test_sampling_exact_sums(adapters: Any, snapshot: Snapshot) -> None:
     """Keeps no more tokens than needed where they have probability p to the last digit."""
     logits = torch.zeros(4)
     for p, count in [(0.25, 1), (0.5, 2), (0.75, 3)]:
-        y = adapters.run_next_token_probabilities(logits.clone(), top_p=p)
+        y = adapters.run_next_token_probabilities(logits, top_p=p)
         kept = int((y > 0).sum())
         assert kept == count, f"Of four tokens of 0.25 each, {kept} are kept where p is {p}."
         snapshot.assert_close(y.sum(), torch.tensor(1.0), f"sum, top_p={p}", atol=1e-6)

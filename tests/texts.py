@@ -125,7 +125,7 @@ def beginnings(draw: Draws) -> list[str]:
     Letters and digits are exchanged for others. Whatever they become, the pair that is merged is
     more frequent than every other pair, 80 times.
     """
-    names = {}
+    names: dict[str, str] = {}
     for kind in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
         others = [kind[i] for i in draw.permutation(len(kind))]
         names |= dict(zip(kind, others, strict=True))
