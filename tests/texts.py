@@ -125,11 +125,11 @@ def beginnings(draw: Draws) -> list[str]:
     Letters and digits are exchanged for others. Whatever they become, the pair that is merged is
     more frequent than every other pair, 80 times.
     """
-    names: dict[str, str] = {}
+    names, others = "", ""
     for kind in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
-        others = [kind[i] for i in draw.permutation(len(kind))]
-        names |= dict(zip(kind, others, strict=True))
-    story = TALE.translate(str.maketrans(names))
+        names += kind
+        others += "".join(kind[i] for i in draw.permutation(len(kind)))
+    story = TALE.translate(str.maketrans(names, others))
     return [story[:end] for end in range(1, len(story) + 1)]
 
 
