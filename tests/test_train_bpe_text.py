@@ -115,7 +115,8 @@ def test_train_bpe_any_text(train: Train, snapshot: Snapshot, draw: Draws) -> No
 def test_train_bpe_large_file(train: Train, draw: Draws, separator: str) -> None:
     """A file that is worth reading in several chunks gives the same merges as if read at once."""
     # All pairs of a word are equally frequent, and one word cut, lost or read twice is enough to
-    # change which comes first. The words come up in one order, for whom that decides.
+    # change which comes first. Both files begin with the same words, so that a rule for ties that
+    # asks for the order in which they come changes nothing.
     halves = [word for word in FOREIGN_WORDS if len(word.encode()) >= 8]
     chosen = draw.permutation(len(halves)).tolist()
     words = [halves[i] + halves[j] for i, j in zip(chosen[:8], chosen[8:16], strict=True)]
@@ -124,20 +125,20 @@ def test_train_bpe_large_file(train: Train, draw: Draws, separator: str) -> None
     _, merges = train(separator.join([*words, *words, ""]), 80)
     large = [*words, *(repeated[i] for i in order), ""]
     _, of_large_file = train(separator.join(large), 80)
-    inside = [merge for merge in merges if is_inside(merge, words)]
-    assert len(inside) > 40, "Most merges join what stands side by side in a word of the file."
-    longest = max(len(b"".join(merge)) for merge in inside)
-    assert longest >= 6, f"Merges join earlier merges; yours have {longest} bytes at most."
+    longer = [merge for merge in merges if is_longer_part(merge, words)]
+    assert len(longer) >= 10, (
+        "Many merges should join what earlier merges have made, side by side in a word of the file."
+    )
     assert of_large_file == merges, (
         "The same words, 500 times as often and in another order, give other merges:"
         " is text cut at a chunk's end, within a word or a character?"
     )
 
 
-def is_inside(merge: Merge, words: list[str]) -> bool:
-    """Whether a merge is of bytes that some word holds."""
-    halves = [half for half in merge if isinstance(half, bytes)]
-    return len(halves) == 2 and any(b"".join(halves) in word.encode() for word in words)
+def is_longer_part(merge: Merge, words: list[str]) -> bool:
+    """Whether a merge makes a token of three bytes or more that some word holds."""
+    token = b"".join(half for half in merge if isinstance(half, bytes))
+    return len(token) > 2 and any(token in word.encode() for word in words)
 
 
 @pytest.mark.parametrize("in_order", [True, False], ids=["shorter first", "longer first"])
