@@ -77,7 +77,7 @@ def write_degenerate(audit: Audit, writer: Writer) -> None:
     )
     writer.line()
     writer.paragraph(
-        f"Degenerate work, {counted(len(audit.degenerate), 'kind')}: it earns {most}.", 2, 3
+        f"Degenerate work in {counted(len(audit.degenerate), 'way')}: it earns {most}.", 2, 3
     )
 
 

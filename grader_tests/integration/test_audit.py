@@ -107,7 +107,7 @@ DEGENERATE = [replace(VARIANTS[1], id="count_words/paid_for_nothing")]
     found = audit("--problem", "count_words", "--jobs", "1")
     assert found.returncode == 1, found.stderr
     told = " ".join(found.stdout.split())
-    assert "Degenerate work, 9 kinds: it earns at most 100%" in told
+    assert "Degenerate work in 9 ways: it earns at most 100%" in told
     assert "count_words/paid_for_nothing earns 100% of the points without any work" in told
 
 

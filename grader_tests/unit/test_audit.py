@@ -173,7 +173,7 @@ def test_degenerate_work_may_earn_next_to_nothing(assignment: Assignment) -> Non
         "one/zeros earns 100% of the points without any work: it passes test_a, test_b"
     ]
     text = " ".join(terminal.render(found, 80, True, ()).plain.split())
-    assert "1 kind: it earns at most 100% of a problem's points (one/zeros)" in text
+    assert "in 1 way: it earns at most 100% of a problem's points (one/zeros)" in text
     assert "<code>one/zeros</code>" in page.render(found)
 
 
