@@ -57,6 +57,10 @@ FIXED_ENVIRONMENT = {
 }
 
 
+# Of the time that a submission has, so much again is for explaining its failures.
+EXPLAINING_SHARE = 0.3
+
+
 class JudgingProcess(Protocol):
     """The process that judges, as it is seen from outside."""
 
@@ -145,6 +149,7 @@ def scope(assignment: "Assignment") -> dict[str, Any] | None:
         "catalogue": name,
         "problems": {name: check.problem for name, check in assignment.checks.items()},
         "built_on": {name: rubric.below(name) for name in rubric.problems},
+        "seconds": EXPLAINING_SHARE * rubric.limits.submission_seconds,
     }
 
 

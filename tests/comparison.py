@@ -1,5 +1,6 @@
 """What a check finds: a comparison, the failure that comes of it, the exception it asked for."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -29,6 +30,9 @@ BROKEN = frozenset(
 )
 # No check compares as many numbers; what is larger would take gigabytes to compare.
 MOST_ELEMENTS = 2**24
+# A list that holds so many times as much as is expected, and more than this, is not looked at:
+# to find out what is wrong with it would take minutes.
+MOST_TIMES, MOST_ITEMS = 10, 10_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Comparison:
     def facts(self, *, reveal: bool) -> str | None:
         """What differs from the first expected value, or None if one of them matches."""
         if self.is_oversized():
-            return f"More than {MOST_ELEMENTS:,} numbers are far too many; none was compared."
+            return self.oversize()
         found = [
             difference(
                 self.actual, value, self.tolerance, same_dtype=self.same_dtype, reveal=reveal
@@ -67,8 +71,25 @@ class Comparison:
 
     def is_oversized(self) -> bool:
         """Whether there is too much of it to be looked at closely."""
-        array = as_array(self.actual)
-        return array is not None and array.size > MOST_ELEMENTS
+        return size(self.actual, self.most()) > self.most()
+
+    def most(self) -> int:
+        """How many numbers, or items and characters, are looked at."""
+        if not isinstance(self.expected[0], list):
+            return MOST_ELEMENTS
+        return max(MOST_ITEMS, MOST_TIMES * max(map(size, self.expected)))
+
+    def oversize(self) -> str:
+        """What is told where there is too much of it."""
+        expected = self.expected[0]
+        if not isinstance(expected, list):
+            return f"More than {self.most():,} numbers are far too many; none was compared."
+        if isinstance(self.actual, list | tuple) and len(self.actual) > self.most():
+            count = f"{len(expected):,} items are expected; yours has {len(self.actual):,}."
+            return f"{count} None was compared."
+        return (
+            f"More than {self.most():,} items and characters are far too many; none was compared."
+        )
 
     def distance(self) -> float:
         """How far it is from the nearest expected value, as a multiple of what is allowed."""
@@ -78,6 +99,27 @@ class Comparison:
             distance(self.actual, value, self.tolerance, same_dtype=self.same_dtype)
             for value in self.expected
         )
+
+
+def size(value: object, most: float = math.inf) -> int:
+    """How much a value holds: numbers, characters, items with all that they hold.
+
+    Args:
+        value: what is counted.
+        most: counting ends when there is more.
+    """
+    total, waiting = 0, [value]
+    while waiting and total <= most:
+        item = waiting.pop()
+        if isinstance(item, list | tuple):
+            total += len(item)
+            within = item if total <= most else ()
+            waiting += [part for part in within if not isinstance(part, int | float)]
+        elif isinstance(item, str | bytes):
+            total += len(item)
+        elif (array := as_array(item)) is not None:
+            total += array.size
+    return total
 
 
 class CheckFailedError(AssertionError):

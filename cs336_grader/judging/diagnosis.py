@@ -2,7 +2,8 @@
 
 A case is run again, in this process, with adapters that hold a mistake, and what they give is held
 against what the submission gave. The suite's own ``tests.diagnosis`` decides whether that explains
-it, and how it is told. How much is tried is limited by counts alone, so that a report repeats.
+it, and how it is told. How much is tried is limited by counts, so that a report repeats; the limit
+in time is far above what any search is known to take.
 """
 
 import importlib
@@ -14,6 +15,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from cs336_grader.budget import Budget
 
 from .local_adapters import LocalAdapters
 
@@ -38,11 +41,13 @@ class Scope:
         catalogue: the module that holds known mistakes.
         problems: the problem of each check.
         built_on: for each problem, those it is built on, directly or not.
+        seconds: how long the search may take for all problems together.
     """
 
     catalogue: str
     problems: Mapping[str, str]
     built_on: Mapping[str, Sequence[str]]
+    seconds: float = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,7 @@ class Diagnostician:
         self.scope = scope
         self.observe = observe
         self.suite = importlib.import_module("tests.diagnosis")
+        self.budget = Budget(scope.seconds, scope.problems)
         self.found: dict[str, list[tuple[Any, ...]]] = {}
         self.in_vain: dict[str, int] = {}
         self.looked_below: set[str] = set()

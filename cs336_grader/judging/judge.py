@@ -81,7 +81,7 @@ class Judge(SuiteRun):
             try:
                 explanation = self.diagnose(item, self.scope, case)
             except Exception as error:  # the author's code broke, and the verdict stands
-                explanation = case.unexplained(error)
+                explanation = case.unexplained(f"{type(error).__name__} was raised")
         return case.explained(explanation)
 
     def diagnose(self, item: pytest.Item, scope: Scope, case: CaseResult) -> Explanation | None:
@@ -89,13 +89,17 @@ class Judge(SuiteRun):
         self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
         check = check_name(item)
         problem = scope.problems[check]
-        if case.comparison is not None:
-            return self.diagnostician.explain(item, problem, case.comparison)
-        if case.asserted:
-            return self.diagnostician.explain_message(item, problem, case.message)
         if case.verdict is Verdict.PASSED:
             self.diagnostician.note_passed(item, problem, check)
-        return None
+        if case.comparison is None and not case.asserted:
+            return None
+        budget = self.diagnostician.budget
+        if budget.left(check) <= 0:
+            return case.unexplained("the time for this problem is used up")
+        with budget.spent_on(check):
+            if case.comparison is not None:
+                return self.diagnostician.explain(item, problem, case.comparison)
+            return self.diagnostician.explain_message(item, problem, case.message)
 
     def observe(self, item: pytest.Item, source: AdaptersSource, observer: object) -> str:
         """Run a case with other adapters, and say why it did not pass."""

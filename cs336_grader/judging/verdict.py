@@ -52,9 +52,9 @@ class CaseResult:
             nothing_ran=self.nothing_ran,
         )
 
-    def unexplained(self, error: Exception) -> Explanation:
-        """What is told where the search for an explanation went wrong."""
-        sentence = f"Known mistakes could not be tried, because of {type(error).__name__}."
+    def unexplained(self, reason: str) -> Explanation:
+        """What is told where known mistakes could not be tried."""
+        sentence = f"Known mistakes could not be tried: {reason}."
         return Explanation("\n".join(filter(None, (self.observation, sentence))), ())
 
 

@@ -73,7 +73,17 @@ def test_a_search_that_goes_wrong_costs_no_verdict() -> None:
     wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
     (found,) = Judge(checks_called("test_silu"), wrong, RecordedValues(), scope=scope).judge()
     assert found.verdict is Verdict.FAILED
-    assert "Known mistakes could not be tried, because of ModuleNotFoundError." in found.message
+    assert "Known mistakes could not be tried: ModuleNotFoundError was raised." in found.message
+    assert "elements" in found.message
+
+
+def test_a_search_that_takes_too_long_costs_no_verdict() -> None:
+    """What was found stands, and the report says that known mistakes were not tried."""
+    scope = dataclasses.replace(SCOPE, seconds=0.0)
+    wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
+    (found,) = Judge(checks_called("test_silu"), wrong, RecordedValues(), scope=scope).judge()
+    assert found.verdict is Verdict.FAILED
+    assert "could not be tried: the time for this problem is used up." in found.message
     assert "elements" in found.message
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.comparison import CheckFailedError, Comparison, assert_refuses
+from tests.comparison import CheckFailedError, Comparison, assert_refuses, size
 from tests.differences import Tolerance, difference
 from tests.memory import MEBIBYTE, Memory
 from tests.snapshots import Snapshot, SnapshotFolder
@@ -138,6 +140,42 @@ def test_what_is_far_too_large_is_not_looked_at_closely(expected: object) -> Non
     facts = comparison.facts(reveal=False)
     assert facts is not None
     assert "far too many" in facts
+
+
+@pytest.mark.parametrize(
+    "actual",
+    [
+        list(range(20_000)),
+        [list(range(5_000))] * 4,
+        ["text" * 5_000],
+        [(b"merge", b"s" * 20_000)],
+        torch.zeros(20_000),
+    ],
+    ids=["long", "nested", "text", "pair", "tensor"],
+)
+def test_a_list_that_is_far_too_long_is_not_looked_at(actual: object) -> None:
+    """To find likenesses in it would take the process that judges minutes."""
+    short = Comparison("check", "output", actual, ([1, 2, 3],), Tolerance(0.0, 0.0))
+    facts = short.facts(reveal=False)
+    assert facts in (
+        "More than 10,000 items and characters are far too many; none was compared.",
+        "3 items are expected; yours has 20,000. None was compared.",
+    )
+    assert short.is_oversized()
+
+
+@given(st.lists(st.integers() | st.text() | st.tuples(st.binary(), st.binary())))
+def test_what_has_the_size_of_what_is_expected_is_compared(value: list[object]) -> None:
+    """However large that is."""
+    large = [value] * 200
+    comparison = Comparison("check", "output", large, (large,), Tolerance(0.0, 0.0))
+    assert not comparison.is_oversized()
+
+
+@given(st.recursive(st.integers() | st.binary(), st.lists), st.integers(0, 20))
+def test_counting_may_end_early(value: object, most: int) -> None:
+    """It tells as well then whether there is more."""
+    assert (size(value, most) > most) == (size(value) > most)
 
 
 def root(x: float) -> float:
