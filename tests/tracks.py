@@ -72,10 +72,9 @@ class Tracks:
         if problem is None:
             return ""
         if problem.track and problem.track not in (chosen or self.attempted()):
-            title = self.titles[problem.track]
-            if self.there.isdisjoint(self.adapters[problem.track]):
-                return f"{title}: it was not handed out here"
-            return f"{title}: no adapter is filled in; to run it: --track {problem.track}"
+            lacking = self.there.isdisjoint(self.adapters[problem.track])
+            why = "the adapters lack it" if lacking else "no adapter is filled in"
+            return f"{self.titles[problem.track]}: {why}; to run it: --track {problem.track}"
         if problem.extra and self.begun.isdisjoint(problem.adapters):
             missing = " or ".join(problem.adapters)
             return f"extra: {missing} is not filled in; to run it: -k {problem.id}"

@@ -1,70 +1,15 @@
 """A function of a submission behaves, across the border, as if it were called directly."""
 
 import io
-import signal
-import zlib
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 import torch
 
-from cs336_grader.running import (
-    RunningSubmission,
-    Setting,
-    fork_warm_worker,
-    warm_up,
-)
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
-from cs336_grader.running.processes import has_not_ended
-from grader_tests.limits import limits_with
-
-from .border_adapters import ADAPTERS
-
-
-@pytest.fixture(scope="module")
-def others() -> set[int]:
-    """What earlier tests have running."""
-    return {process.pid for process in psutil.Process().children(recursive=True)}
-
-
-@pytest.fixture(scope="module")
-def submission(
-    tmp_path_factory: pytest.TempPathFactory,
-    others: set[int],  # noqa: ARG001 (looked at before it is there)
-) -> Iterator[RunningSubmission]:
-    """One adapter for each thing that is tried here, forked from a process with a handler."""
-    root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
-    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
-    warm_up()
-    before = signal.signal(signal.SIGTERM, lambda *_: None)
-    limits = limits_with(check_seconds=10, import_seconds=60)
-    warm = fork_warm_worker(Setting(root, scratch, limits))
-    signal.signal(signal.SIGTERM, before)
-    load = {
-        "root": str(root),
-        "search_paths": ["."],
-        "module": "adapters",
-        "package": "basics",
-        "rules": {},
-        "unmet": {},
-    }
-    with closing(warm):
-        shared = (tmp_path_factory.getbasetemp(),)
-        submission = RunningSubmission(warm, load, limits, shared)
-        with closing(submission):
-            yield submission
-
-
-@pytest.fixture
-def adapters(submission: RunningSubmission, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The adapters in a worker of this test's own."""
-    with submission.check(request.node.name) as adapters:
-        yield adapters
 
 
 def test_arguments_arrive_and_results_return_as_given(adapters: Any) -> None:
@@ -295,50 +240,6 @@ def test_a_text_names_no_file_of_others(adapters: Any, tmp_path: Path) -> None:
         assert adapters.echo(path) == [path]
 
 
-def test_each_check_starts_from_the_same_state(submission: RunningSubmission) -> None:
-    """Nothing a check does is seen by the next, and random numbers repeat."""
-    seen = []
-    for _ in range(2):
-        with submission.check("same") as adapters:
-            seen.append((adapters.remember(), adapters.random_numbers().tolist()))
-    assert seen[0] == seen[1]
-    assert seen[0][0] == 1
-    # Known mistakes draw the same in the suite's own process, and are recognised by that.
-    generator = torch.Generator().manual_seed(zlib.crc32(b"same"))
-    assert seen[0][1] == torch.rand(3, generator=generator).tolist()
-
-
-def test_the_cases_of_a_check_share_a_process(submission: RunningSubmission) -> None:
-    """In each of them random numbers start anew; the next check has a process of its own."""
-    seen = []
-    for _ in range(2):
-        with submission.case("case") as adapters:
-            seen.append((adapters.pid, adapters.remember(), adapters.random_numbers().tolist()))
-    submission.end_check()
-    with submission.check("next") as adapters:
-        assert (adapters.pid != seen[0][0], adapters.remember()) == (True, 1)
-    (first, once, numbers), (second, twice, same_numbers) = seen
-    assert (first, once, numbers) == (second, twice - 1, same_numbers)
-
-
-def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission) -> None:
-    """It has ended, or is in the middle of its work: the next case gets another one."""
-    with submission.case("ends") as adapters, pytest.raises(WorkerLostError):
-        adapters.exit_now()
-    with submission.case("lingers") as adapters:
-        lingering = adapters.pid
-        assert adapters.answer_and_linger() == 42
-    with submission.case("waits") as adapters:
-        waiting = adapters.pid
-        assert waiting != lingering
-        ids = adapters.tokenizer().encode_iterable(text for text in ["some", "text"])
-        assert next(ids) == ord("s")
-    with submission.case("last") as adapters:
-        assert adapters.pid != waiting
-        assert adapters.remember() == 1
-    submission.end_check()
-
-
 def test_the_global_generator_is_seeded_over_there(adapters: Any) -> None:
     """The same seed gives the numbers that it gives here."""
     adapters.manual_seed(5)
@@ -346,11 +247,6 @@ def test_the_global_generator_is_seeded_over_there(adapters: Any) -> None:
     adapters.manual_seed(5)
     expected = torch.rand(3, generator=torch.Generator().manual_seed(5))
     assert adapters.random_numbers().tolist() == numbers.tolist() == expected.tolist()
-
-
-def test_pools_of_processes_end(adapters: Any) -> None:
-    """No handler of the trusted process lets the members of a pool miss the signal to end."""
-    assert adapters.pools()
 
 
 def test_results_are_plain(adapters: Any) -> None:
@@ -372,37 +268,3 @@ def test_an_exception_arrives_as_text(adapters: Any) -> None:
         adapters.raise_exit()
     with pytest.raises(SubmissionError, match="no attribute 'missing'"):
         adapters.missing()
-
-
-LOST = ("segfault", "exit_now", "hang", "hold_every_connection", "write_rubbish")
-
-
-@pytest.mark.parametrize("end", LOST)
-def test_a_lost_worker_costs_its_own_check(submission: RunningSubmission, end: str) -> None:
-    """The check is told that there is no result, and the next one runs as if nothing happened."""
-    with pytest.raises(WorkerLostError), submission.check(end) as adapters:
-        getattr(adapters, end)()
-    with submission.check("next") as adapters:
-        assert adapters.echo(1) == [1]
-
-
-def test_a_submission_that_cannot_be_forked_is_imported_anew(
-    submission: RunningSubmission,
-) -> None:
-    """Whatever became of the worker that imported it, every check gets its own process."""
-    with submission.check("parent"):
-        assert submission.imported is not None
-        submission.imported.process.kill()
-    for _ in range(2):
-        with submission.check("next") as adapters:
-            assert adapters.remember() == 1
-
-
-def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[int]) -> None:
-    """A process that hides in a session of its own is found and ended."""
-    with submission.check("daemon") as adapters:
-        assert adapters.leave_a_daemon() == "done"
-        adapters.leave_a_trap()
-    children = {child.pid for child in psutil.Process().children(recursive=True)}
-    running = list(filter(has_not_ended, children - others))
-    assert len(running) <= 3, "the warm worker, the one that imported the submission, its gate"

@@ -1,0 +1,60 @@
+"""A submission that has one adapter for each thing that is tried across the border."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import psutil
+import pytest
+
+from cs336_grader.running import (
+    RunningSubmission,
+    Setting,
+    fork_warm_worker,
+    warm_up,
+)
+from grader_tests.limits import limits_with
+
+from .border_adapters import ADAPTERS
+
+
+@pytest.fixture(scope="module")
+def others() -> set[int]:
+    """What earlier tests have running."""
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+@pytest.fixture(scope="module")
+def submission(
+    tmp_path_factory: pytest.TempPathFactory,
+    others: set[int],  # noqa: ARG001 (looked at before it is there)
+) -> Iterator[RunningSubmission]:
+    """One adapter for each thing that is tried here, forked from a process with a handler."""
+    root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
+    (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
+    warm_up()
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    limits = limits_with(check_seconds=10, import_seconds=60)
+    warm = fork_warm_worker(Setting(root, scratch, limits))
+    signal.signal(signal.SIGTERM, before)
+    load = {
+        "root": str(root),
+        "search_paths": ["."],
+        "module": "adapters",
+        "package": "basics",
+        "rules": {},
+        "unmet": {},
+    }
+    with closing(warm):
+        shared = (tmp_path_factory.getbasetemp(),)
+        submission = RunningSubmission(warm, load, limits, shared)
+        with closing(submission):
+            yield submission
+
+
+@pytest.fixture
+def adapters(submission: RunningSubmission, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The adapters in a worker of this test's own."""
+    with submission.check(request.node.name) as adapters:
+        yield adapters

@@ -1,0 +1,94 @@
+"""Workers start from the same state, are replaced where they cannot go on, and leave nothing."""
+
+import zlib
+from typing import Any
+
+import psutil
+import pytest
+import torch
+
+from cs336_grader.running import RunningSubmission
+from cs336_grader.running.faults import WorkerLostError
+from cs336_grader.running.processes import has_not_ended
+
+LOST = ("segfault", "exit_now", "hang", "hold_every_connection", "write_rubbish")
+
+
+def test_each_check_starts_from_the_same_state(submission: RunningSubmission) -> None:
+    """Nothing a check does is seen by the next, and random numbers repeat."""
+    seen = []
+    for _ in range(2):
+        with submission.check("same") as adapters:
+            seen.append((adapters.remember(), adapters.random_numbers().tolist()))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == 1
+    # Known mistakes draw the same in the suite's own process, and are recognised by that.
+    generator = torch.Generator().manual_seed(zlib.crc32(b"same"))
+    assert seen[0][1] == torch.rand(3, generator=generator).tolist()
+
+
+def test_the_cases_of_a_check_share_a_process(submission: RunningSubmission) -> None:
+    """In each of them random numbers start anew; the next check has a process of its own."""
+    seen = []
+    for _ in range(2):
+        with submission.case("case") as adapters:
+            seen.append((adapters.pid, adapters.remember(), adapters.random_numbers().tolist()))
+    submission.end_check()
+    with submission.check("next") as adapters:
+        assert (adapters.pid != seen[0][0], adapters.remember()) == (True, 1)
+    (first, once, numbers), (second, twice, same_numbers) = seen
+    assert (first, once, numbers) == (second, twice - 1, same_numbers)
+
+
+def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission) -> None:
+    """It has ended, or is in the middle of its work: the next case gets another one."""
+    with submission.case("ends") as adapters, pytest.raises(WorkerLostError):
+        adapters.exit_now()
+    with submission.case("lingers") as adapters:
+        lingering = adapters.pid
+        assert adapters.answer_and_linger() == 42
+    with submission.case("waits") as adapters:
+        waiting = adapters.pid
+        assert waiting != lingering
+        ids = adapters.tokenizer().encode_iterable(text for text in ["some", "text"])
+        assert next(ids) == ord("s")
+    with submission.case("last") as adapters:
+        assert adapters.pid != waiting
+        assert adapters.remember() == 1
+    submission.end_check()
+
+
+def test_pools_of_processes_end(adapters: Any) -> None:
+    """No handler of the trusted process lets the members of a pool miss the signal to end."""
+    assert adapters.pools()
+
+
+@pytest.mark.parametrize("end", LOST)
+def test_a_lost_worker_costs_its_own_check(submission: RunningSubmission, end: str) -> None:
+    """The check is told that there is no result, and the next one runs as if nothing happened."""
+    with pytest.raises(WorkerLostError), submission.check(end) as adapters:
+        getattr(adapters, end)()
+    with submission.check("next") as adapters:
+        assert adapters.echo(1) == [1]
+
+
+def test_a_submission_that_cannot_be_forked_is_imported_anew(
+    submission: RunningSubmission,
+) -> None:
+    """Whatever became of the worker that imported it, every check gets its own process."""
+    with submission.check("parent"):
+        assert submission.imported is not None
+        submission.imported.process.kill()
+    for _ in range(2):
+        with submission.check("next") as adapters:
+            assert adapters.remember() == 1
+
+
+def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[int]) -> None:
+    """A process that hides in a session of its own is found and ended."""
+    with submission.check("daemon") as adapters:
+        assert adapters.leave_a_daemon() == "done"
+        adapters.leave_a_trap()
+    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    running = list(filter(has_not_ended, children - others))
+    assert len(running) <= 3, "the warm worker, the one that imported the submission, its gate"
