@@ -33,7 +33,8 @@ class Arguments:
 
     Attributes:
         current: what the call may change, in the order in which it was encoded.
-        autograd_inputs: those of them that require a gradient.
+        autograd_inputs: the tensors of the call that require a gradient.
+        trained: its tensors that an optimizer may have.
     """
 
     def __init__(self, shared: Sequence[Path] = ()) -> None:
@@ -51,6 +52,7 @@ class Arguments:
         self.current: list[Any] = []
         self.numbers: dict[int, int] = {}
         self.autograd_inputs: list[torch.Tensor] = []
+        self.trained: list[torch.Tensor] = []
 
     def key(self, value: object) -> int:
         """A number for an object, the same whenever the same object is passed."""
@@ -88,8 +90,11 @@ class Arguments:
 
     def tensor_node(self, encoder: Encoder, tensor: torch.Tensor, *, keyed: bool) -> Node:
         """The node of a tensor, with a key where it is to stay the same object."""
-        if tensor.requires_grad and id(tensor) not in self.numbers:
-            self.autograd_inputs.append(tensor)
+        if id(tensor) not in self.numbers:
+            if tensor.requires_grad:
+                self.autograd_inputs.append(tensor)
+            if is_trained(tensor):
+                self.trained.append(tensor)
         about = {
             "number": self.number(tensor),
             "key": self.key(tensor) if keyed else None,
@@ -198,8 +203,7 @@ class Arguments:
 
     def sync_again(self, encoder: Encoder) -> list[Node]:
         """The nodes that bring all that is trained up to date in the middle of the call."""
-        tensors = [value for value in self.current if isinstance(value, torch.Tensor)]
-        return [self.tensor(encoder, tensor) for tensor in tensors if is_trained(tensor)]
+        return [self.tensor(encoder, tensor) for tensor in self.trained]
 
     def given(self, number: int) -> Any:
         """The argument of the call that has a number.

@@ -89,7 +89,7 @@ class Conversation:
             "sync": self.arguments.sync(encoder, optimizer),
             "options": encoder.encode(optimizer.changed_options() if optimizer else None),
             "args": encoder.encode(args),
-            "kwargs": encoder.encode(kwargs),
+            "kwargs": encoder.encode_value(kwargs),
             "grad_enabled": torch.is_grad_enabled(),
         }
         inputs = list(self.arguments.autograd_inputs) if torch.is_grad_enabled() else []
