@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import torch
 
@@ -47,7 +48,9 @@ class Conversation:
         self.channel = channel
         self.why_lost = why_lost
         self.arguments = Arguments(shared)
-        self.mirrors: dict[int, MirroredOptimizer] = {}
+        # They know this conversation: in a circle, all that it holds would be kept.
+        self.mirrors: WeakValueDictionary[int, MirroredOptimizer] = WeakValueDictionary()
+        self.outputs: Sequence[torch.Tensor] = []
         self.sightings: set[Place] = set()
         self.held: RemoteObject | None = None
         self.items = 0
@@ -104,7 +107,7 @@ class Conversation:
         """
         message = {"op": "next", "held": held.key}
         answer, buffers = self.exchange(message, Encoder(), "Your iterator")
-        decoder = Decoder(buffers, self.special([]))
+        decoder = self.decoder(buffers)
         items, done = self.understand(
             lambda: (decoder.decode(answer["value"]), answer["done"] is True)
         )
@@ -150,7 +153,7 @@ class Conversation:
         if len(self.sightings) < MAX_SIGHTINGS:
             self.sightings.update(sightings_in(answer.get("seen")))
         if answer["op"] == "error":
-            self.understand(lambda: self.make_changes(answer, Decoder(buffers, self.special([]))))
+            self.understand(lambda: self.make_changes(answer, self.decoder(buffers)))
             raise submission_error(what, answer)
         return answer, buffers
 
@@ -195,7 +198,7 @@ class Conversation:
         if self.callbacks > MAX_CALLBACKS:
             raise WorkerLostError(f"it called the check's functions over {MAX_CALLBACKS:,} times")
         function = self.arguments.callbacks[key]
-        decoder = Decoder(buffers, self.special([]))
+        decoder = self.decoder(buffers)
         args, kwargs = decoder.decode(question["args"]), decoder.decode(question["kwargs"])
         enabled = question["grad_enabled"]
         named = type(kwargs) is dict and all(type(name) is str for name in kwargs)
@@ -219,19 +222,18 @@ class Conversation:
 
     def result(self, answer: Message, buffers: list[memoryview], inputs: list[torch.Tensor]) -> Any:
         """Make the changes that a call made, and return its value."""
-        outputs: list[torch.Tensor] = []
-        decoder = Decoder(buffers, self.special(outputs))
-        outputs += [decoder.decode(node) for node in answer["outputs"]]
+        decoder = self.decoder(buffers)
+        outputs: list[torch.Tensor] = [decoder.decode(node) for node in answer["outputs"]]
         if not all(type(output) is torch.Tensor for output in outputs):
             raise WireError("an output that is no tensor")
         if inputs and outputs:
             call = whole(answer["call"])
             # Some releases of torch give it a type, others none.
             apply: Any = LinkedOutput.apply
-            outputs[:] = apply(
-                lambda grads: self.backward(call, grads, inputs), [*outputs], *inputs
-            )
+            outputs = apply(lambda grads: self.backward(call, grads, inputs), outputs, *inputs)
+        self.outputs = outputs
         value = decoder.decode(answer["value"])
+        self.outputs = []
         self.make_changes(answer, decoder)
         return value
 
@@ -307,30 +309,28 @@ class Conversation:
             raise WireError("an optimizer has fewer groups than it had")
         return groups
 
-    def special(self, outputs: list[torch.Tensor]) -> dict[str, Callable[..., object]]:
-        """How the nodes of results are decoded that are no plain values.
-
-        Args:
-            outputs: those tensors of the result that have a graph in the worker.
-        """
-
-        def optimizer(decoder: Decoder, key: int, groups: Node) -> MirroredOptimizer:
-            mirror = MirroredOptimizer(RemoteObject(self, whole(key), "optimizer"))
-            mirror.take_over(self.groups(decoder, groups, mirror))
-            self.mirrors[key] = mirror
-            return mirror
-
-        def remote_object(_decoder: Decoder, key: int, name: Node) -> RemoteObject:
-            self.arguments.keep(whole(key))
-            return RemoteObject(self, key, str(name))
-
-        return {
-            "output": lambda _, number: outputs[whole(number)],
+    def decoder(self, buffers: list[memoryview]) -> Decoder:
+        """Decodes results: also objects that stay in the worker, and what it was passed."""
+        special: dict[str, Callable[..., object]] = {
+            "output": lambda _, number: self.outputs[whole(number)],
             "given": lambda _, number: self.arguments.given(number),
-            "optimizer": optimizer,
+            "optimizer": self.optimizer,
             "iterator": lambda _, key: RemoteIterator(RemoteObject(self, whole(key), "iterator")),
-            "object": remote_object,
+            "object": self.remote_object,
         }
+        return Decoder(buffers, special)
+
+    def optimizer(self, decoder: Decoder, key: int, groups: Node) -> MirroredOptimizer:
+        """An optimizer of the submission's own."""
+        mirror = MirroredOptimizer(RemoteObject(self, whole(key), "optimizer"))
+        mirror.take_over(self.groups(decoder, groups, mirror))
+        self.mirrors[key] = mirror
+        return mirror
+
+    def remote_object(self, _decoder: Decoder, key: int, name: Node) -> RemoteObject:
+        """An object that stays in the worker, and may keep what the call was passed."""
+        self.arguments.keep(whole(key))
+        return RemoteObject(self, key, str(name))
 
 
 def whole(number: object) -> int:

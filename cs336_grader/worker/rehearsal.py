@@ -144,7 +144,8 @@ def converse(asking: Channel, session: Session) -> None:
     grads = encoder.encode([tensor])
     ask(asking, session, {"op": "backward", "call": 0, "grads": grads}, encoder)
     encoder = Encoder()
-    ask(asking, session, call("count", encoder.encode(list(range(100)))), encoder)
+    numbers = ["container", encoder.encode(list(range(100))), 0]
+    ask(asking, session, call("count", numbers), encoder)
 
 
 def call(name: str, argument: Node) -> Message:
