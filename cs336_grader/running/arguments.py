@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from cs336_grader.worker.channel import MAX_BODY_BYTES, Node, WireError
-from cs336_grader.worker.values import Encoder
+from cs336_grader.worker.values import Encoder, without_repeats
 
 from .remote import MirroredOptimizer, RemoteObject
 from .restoring import checked_state, fits
@@ -244,7 +244,8 @@ class Arguments:
             return partial(np.copyto, target, value)
         if what == "grad":
             return partial(setattr, target, "grad", value)
-        return partial(target.data.copy_, value)
+        stride = target.stride()
+        return partial(without_repeats(target.data, stride).copy_, without_repeats(value, stride))
 
     def restore(self, key: int, state: object) -> Action:
         """The action that gives one of torch's own optimizers the state that it has in the worker.

@@ -95,8 +95,8 @@ class Conversation:
             "kwargs": encoder.encode_value(kwargs),
             "grad_enabled": torch.is_grad_enabled(),
         }
-        inputs = list(self.arguments.autograd_inputs) if torch.is_grad_enabled() else []
         answer, buffers = self.exchange(message, encoder, f"Your {name or 'class'}")
+        inputs = self.arguments.autograd_inputs if torch.is_grad_enabled() else []
         return self.understand(lambda: self.result(answer, buffers, inputs))
 
     def more(self, held: RemoteObject) -> tuple[list[Any], bool]:

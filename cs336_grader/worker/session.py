@@ -93,7 +93,6 @@ class Session:
         else:
             function = getattr(self.adapters, message["name"])
         args, kwargs = decoder.decode(message["args"]), decoder.decode(message["kwargs"])
-        inputs = list(self.standins.autograd_inputs)
         self.passed = list(self.standins.received)
         self.older = self.watched.get(message["held"], {})
         outputs: list[torch.Tensor] = []
@@ -110,7 +109,7 @@ class Session:
             "value": encoder.encode(value),
             "outputs": [encoder.encode_tensor(output) for output in outputs],
         }
-        self.outputs[number] = (inputs, outputs)
+        self.outputs[number] = (self.standins.autograd_inputs, outputs)
         return answer | self.effects(encoder.buffers), encoder
 
     def effects(self, buffers: list[memoryview]) -> Message:

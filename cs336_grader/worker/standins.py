@@ -7,7 +7,7 @@ import torch
 
 from .channel import Node
 from .received import Received, ReceivedArray, ReceivedContainer, ReceivedTensor
-from .values import Decoder
+from .values import Decoder, without_repeats
 
 
 class StandIns:
@@ -63,7 +63,7 @@ class StandIns:
         with torch.no_grad():
             tensor.requires_grad_(about["requires_grad"])
             tensor.grad = decoder.decode(about["grad"])
-        if about["requires_grad"]:
+        if about["requires_grad"] and about["number"] not in self.received:
             self.autograd_inputs.append(tensor)
         if not about["leaf"]:
             # Where the check computed it, it may be changed in place; a leaf may not.
@@ -136,7 +136,7 @@ def laid_out(value: torch.Tensor, stride: list[int] | None) -> torch.Tensor:
     """A tensor of the same values with another layout in memory, if one is given."""
     if stride is None:
         return value
-    once = value[tuple(slice(None if step else 1) for step in stride)]
+    once = without_repeats(value, stride)
     return torch.empty_strided(once.shape, stride, dtype=value.dtype).copy_(once).expand_as(value)
 
 

@@ -187,7 +187,20 @@ def raw(tensor: torch.Tensor) -> memoryview:
     if plain.layout != torch.strided:
         plain = plain.to_dense()
     plain = plain.cpu().resolve_conj().resolve_neg().contiguous()
+    if plain.numel() <= 1:
+        # It counts as contiguous with any stride, and a view as bytes needs one of 1.
+        plain = plain.clone(memory_format=torch.contiguous_format)
     return plain.reshape(-1).view(torch.uint8).numpy().data
+
+
+def without_repeats(tensor: torch.Tensor, stride: Sequence[int]) -> torch.Tensor:
+    """The part of a tensor that holds each element once, of one that is expanded by a stride of 0.
+
+    Args:
+        tensor: a tensor of the expanded shape.
+        stride: of the expanded tensor.
+    """
+    return tensor[tuple(slice(None if step else 1) for step in stride)]
 
 
 class Decoder:

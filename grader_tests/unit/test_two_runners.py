@@ -82,10 +82,22 @@ DEEDS: list[tuple[Any, list[Any]]] = [
         [
             *(itself, multiplied, quietly(multiplied), with_new_gradient, without_gradient),
             *(lambda x: x.fill_(1), quietly(lambda x: x.fill_(1)), lambda x: x.mul_(2) and None),
-            *(quietly(lambda x: x.mul_(2)), lambda x: x.view(-1), lambda x: x.stride(), fails),
+            *(
+                quietly(lambda x: x.mul_(2)),
+                lambda x: x.view(-1),
+                lambda x: x.is_contiguous(),
+                fails,
+            ),
         ],
     ),
-    (np.ndarray, [itself, multiplied, lambda x: np.copyto(x, 1), lambda x: x.fill(0), fails]),
+    # NumPy's numbers arrive as Python's, so none is returned.
+    (
+        np.ndarray,
+        [
+            *(itself, lambda x: np.atleast_1d(x) * 2, lambda x: np.copyto(x, 1)),
+            *(lambda x: x.fill(0), fails),
+        ],
+    ),
     (
         list,
         [
@@ -246,3 +258,18 @@ def test_an_object_may_change_what_it_was_made_of() -> None:
         with pytest.raises(SubmissionError, match="TypeError"):
             other.grow([])
         assert others == ["z", "y", []]
+
+
+def test_gradients_reach_what_was_passed_in_the_middle_of_a_call() -> None:
+    """Tensors from a generator and from a function of the check are arguments like others."""
+
+    def total(items: Iterator[torch.Tensor], function: Any) -> torch.Tensor:
+        product: torch.Tensor = torch.stack(list(items)).sum() * function()
+        return product
+
+    leaves = [torch.tensor(x, requires_grad=True) for x in (2.0, 3.0, 5.0)]
+    with conversation(session_with(total=total)) as talk:
+        result = talk.call("total", ((x * 1 for x in leaves[:2]), lambda: leaves[2] * 1), {})
+        result.backward()
+    assert result.item() == 25.0
+    assert [x.grad.item() for x in leaves if x.grad is not None] == [5.0, 5.0, 5.0]

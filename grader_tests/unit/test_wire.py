@@ -79,7 +79,9 @@ def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...])
 def test_unusual_tensors_arrive_dense_and_plain() -> None:
     """A subclass, a view and a sparse tensor arrive as plain values; meta has no values."""
     base = torch.arange(6.0).reshape(2, 3)
-    for tensor in (base.T, base[:, ::2], torch.nn.Parameter(base), base.to_sparse()):
+    single, empty = base[:1, ::3], base[:0, ::2]
+    views = (base.T, base[:, ::2], single, single[0], empty, empty[..., 0])
+    for tensor in (*views, torch.nn.Parameter(base), base.to_sparse()):
         arrived = carried(tensor)
         assert type(arrived) is torch.Tensor
         assert arrived.tolist() == tensor.detach().to_dense().tolist()
