@@ -16,7 +16,7 @@ ATTACKS = {
         + """
 def answer(self, message, buffers):
     self.channel.send({"op": "result", "call": 0, "value": None, "changed": [],
-                       "optimizers": [], "options": [], "files": []})
+                       "outputs": [], "optimizers": [], "groups": [], "files": []})
 
 session.Session.answer = answer
 """,
