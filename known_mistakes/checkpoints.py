@@ -1,5 +1,6 @@
 """Wrong ways to save a training run and to take it up again."""
 
+import copy
 import os
 from typing import IO, Any
 
@@ -215,6 +216,41 @@ def kept_in_memory(
     parts: Parts, model: nn.Module, optimizer: Optimizer, iteration: int, out: File
 ) -> None:
     parts.kept[str(out)] = state_of(model, optimizer, iteration)
+
+
+@mistake(
+    "checkpointing",
+    "run_save_checkpoint",
+    kind="laziness",
+    wrong="a copy of the run is kept in memory, and the file holds nothing",
+    hint="End the program after saving and start another one. Can it load the checkpoint?",
+    run_load_checkpoint=load_kept,
+)
+def copy_kept_in_memory(
+    parts: Parts, model: nn.Module, optimizer: Optimizer, iteration: int, out: File
+) -> None:
+    torch.save(None, out)
+    parts.kept[str(out)] = copy.deepcopy(state_of(model, optimizer, iteration))
+
+
+def load_iteration(parts: Parts, src: File, model: nn.Module, optimizer: Optimizer) -> int:
+    """Load the iteration, and what was kept in memory for it."""
+    return restore(parts.kept[torch.load(src)], model, optimizer)
+
+
+@mistake(
+    "checkpointing",
+    "run_save_checkpoint",
+    kind="laziness",
+    wrong="the iteration alone is written, and the rest is kept in memory",
+    hint="How large is the file? Compare its size with that of the parameters and moments.",
+    run_load_checkpoint=load_iteration,
+)
+def iteration_alone_written(
+    parts: Parts, model: nn.Module, optimizer: Optimizer, iteration: int, out: File
+) -> None:
+    torch.save(iteration, out)
+    parts.kept[iteration] = copy.deepcopy(state_of(model, optimizer, iteration))
 
 
 @mistake(

@@ -59,7 +59,7 @@ class Row:
 
 
 def next_step(rows: Sequence[Row], messages: Mapping[str, str]) -> list[str]:
-    """What to do next: mend what fails, else write what is first in a track that was begun.
+    """What to do next: fix what fails, else write what is first in a track that was begun.
 
     Args:
         rows: the problems that were run.
@@ -67,7 +67,7 @@ def next_step(rows: Sequence[Row], messages: Mapping[str, str]) -> list[str]:
     """
     failing = [row.problem for row in rows if row.failed]
     if failing:
-        return ["", f"Next: mend {failing[0].id}.", command(failing[0])]
+        return ["", f"Next: fix {failing[0].id}.", command(failing[0])]
     begun = {row.track for row in rows if row.passed}
     waiting: dict[str, Problem] = {}
     for row in rows:

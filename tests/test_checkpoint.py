@@ -3,6 +3,7 @@
 Only the adapters write and read a checkpoint; how it looks inside is the submission's affair.
 """
 
+import contextlib
 import copy
 import io
 from pathlib import Path
@@ -38,13 +39,13 @@ class Layer(nn.Module):
 class Model(nn.Module):
     """A model with nested names and two layers of equal shape."""
 
-    def __init__(self, draw: Draws) -> None:
+    def __init__(self, draw: Draws, width: int) -> None:
         super().__init__()
-        self.layers = nn.ModuleList([Layer(6, 6, draw), Layer(6, 6, draw)])
-        self.head = Layer(6, 3, draw)
+        self.layers = nn.ModuleList([Layer(width, width, draw), Layer(width, width, draw)])
+        self.head = Layer(width, 3, draw)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (batch, 6) to (batch, 3)."""
+        """Map (batch, width) to (batch, 3)."""
         for layer in self.layers:
             x = layer(x)
         return torch.as_tensor(self.head(x))
@@ -53,14 +54,16 @@ class Model(nn.Module):
 class Run:
     """A model in training with PyTorch's AdamW, or with another class like it."""
 
-    def __init__(self, draw: Draws, optimizer_class: Any = torch.optim.AdamW) -> None:
-        self.model = Model(draw)
+    def __init__(
+        self, draw: Draws, optimizer_class: Any = torch.optim.AdamW, width: int = 6
+    ) -> None:
+        self.model = Model(draw, width)
         self.optimizer = optimizer_class(
             self.model.parameters(), lr=0.1, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.1
         )
 
     def train(self, inputs: Tensor) -> None:
-        """Take one step a row of inputs, (steps, batch, 6)."""
+        """Take one step a row of inputs, (steps, batch, width)."""
         for x in inputs:
             self.optimizer.zero_grad()
             self.model(x).square().mean().backward()
@@ -142,6 +145,26 @@ def test_checkpoint_of_an_earlier_time(
     snapshot.assert_close(run.parameters(), at_end, "parameters after the same steps", atol=1e-5)
 
 
+def test_checkpoint_reads_the_file(
+    adapters: Any, snapshot: Snapshot, draw: Draws, tmp_path: Path
+) -> None:
+    """Loads what the file holds, and nothing that the program has kept in memory."""
+    saved, same, other = Run(draw), Run(draw), Run(draw)
+    saved.train(draw.normal(3, 5, 6))
+    at_save = saved.parameters()
+    save(adapters, saved, 3, tmp_path / "checkpoint.pt")
+    load(adapters, tmp_path / "checkpoint.pt", same)
+    snapshot.assert_close(same.parameters(), at_save, "parameters", atol=0.0, rtol=0.0)
+    (tmp_path / "checkpoint.pt").write_bytes(b"")
+    # An exception is right, and so is a model that is left as it was.
+    with contextlib.suppress(Exception):
+        load(adapters, tmp_path / "checkpoint.pt", other)
+    assert not torch.equal(other.parameters(), at_save), (
+        "The check emptied the file, and loading still gave the saved parameters."
+        " Write the run to the file, and read it from there."
+    )
+
+
 def test_checkpoint_saving_changes_nothing(
     adapters: Any, snapshot: Snapshot, draw: Draws, tmp_path: Path
 ) -> None:
@@ -182,13 +205,18 @@ def test_checkpoint_buffers(adapters: Any, snapshot: Snapshot, draw: Draws, tmp_
 
 def test_checkpoint_file_object(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Writes to and reads from a binary file object as well as a file."""
-    straight, resumed, file = Run(draw), Run(draw), io.BytesIO()
-    straight.train(draw.normal(3, 5, 6))
+    straight, resumed, file = Run(draw, width=32), Run(draw, width=32), io.BytesIO()
+    straight.train(draw.normal(3, 5, 32))
     save(adapters, straight.twin(), 3, file)
-    assert file.getvalue(), "Nothing was written to the file."
+    written, parameters = len(file.getvalue()), straight.parameters()
+    # Parameters and moments are three times as many numbers, which compression hardly makes less.
+    assert written >= 2 * parameters.nbytes, (
+        f"{written:,} bytes were written, too few for parameters of {parameters.nbytes:,} bytes and"
+        " their two moments."
+    )
     loaded = load(adapters, io.BytesIO(file.getvalue()), resumed)
     assert loaded == 3, f"Saved at iteration 3, loaded as {loaded}."
-    inputs = draw.normal(3, 5, 6)
+    inputs = draw.normal(3, 5, 32)
     straight.train(inputs)
     resumed.train(inputs)
     snapshot.assert_close(resumed.parameters(), straight.parameters(), "parameters", atol=1e-5)
