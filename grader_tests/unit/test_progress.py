@@ -86,7 +86,7 @@ def test_the_first_run_tells_where_to_begin() -> None:
 def test_what_fails_comes_before_what_is_not_written() -> None:
     """The problem is named, and how to run its checks."""
     lines = everything(UNWRITTEN, softmax=FAILED, linear=PASSED)
-    assert "Next: mend softmax." in lines
+    assert "Next: fix softmax." in lines
     assert lines[-1] == "    Run its checks: uv run pytest -k softmax"
 
 
