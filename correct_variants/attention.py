@@ -63,6 +63,15 @@ def renormalised(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) ->
 
 
 @variant("scaled_dot_product_attention", "run_scaled_dot_product_attention")
+def logarithm_of_the_sum(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Subtracts the logarithm of the sum of exponentials, and then takes the exponential."""
+    scores = scores_of(Q, K)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return torch.exp(scores - scores.logsumexp(-1, keepdim=True)) @ V
+
+
+@variant("scaled_dot_product_attention", "run_scaled_dot_product_attention")
 def scaled_before(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Tensor:
     """Scales queries and keys by the fourth root each, before they are multiplied."""
     scale = Q.shape[-1] ** -0.25
