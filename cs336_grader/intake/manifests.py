@@ -109,7 +109,7 @@ class Manifests:
             present = self.python.version_of(name)
             for one in asked:
                 if present is not None and not one.is_met(present):
-                    found[name] = f"{one} where {present} is installed"
+                    found[name] = f"{one}, but {present} is installed"
         return found
 
     @property
@@ -126,7 +126,7 @@ class Manifests:
             modules = filter(str.isidentifier, self.python.modules_of(name))
             found |= dict.fromkeys(modules, told)
         if self.wanted_python is not None:
-            found[PYTHON] = f"{self.wanted_python} where {self.python.version} runs it"
+            found[PYTHON] = f"{self.wanted_python}, but {self.python.version} runs it"
         return found
 
     @property

@@ -1,10 +1,11 @@
-"""Which versions a submission asks for, and whether another one can matter."""
+"""Reads which versions a submission asks for, and compares them with those installed."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -37,22 +38,22 @@ class Wanted:
         return f"{self.name}{space}{self.versions} ({self.origin})"
 
     def is_met(self, present: str) -> bool:
-        """Whether a version is one of those that are asked for, or cannot matter.
+        """Return True for a version that is asked for, or a later one of the same series.
 
-        A later one of the same series has all that was there before.
+        A later one has all that was there before.
         """
         try:
             version = Version(present)
         except InvalidVersion:
             return True
-        return self.versions.contains(version, prereleases=True) or all(
+        return all(
             specifier.contains(version, prereleases=True) or is_later_in_series(version, specifier)
             for specifier in self.versions
         )
 
 
 def is_later_in_series(version: Version, specifier: Specifier) -> bool:
-    """Whether a version comes after what is asked for and should be compatible with it."""
+    """Return True for a version that is later than the one asked for, and compatible with it."""
     if specifier.operator not in {"==", "~="}:
         return False
     asked = Version(specifier.version.removesuffix(".*"))
@@ -60,28 +61,29 @@ def is_later_in_series(version: Version, specifier: Specifier) -> bool:
 
 
 def series(version: Version) -> tuple[int, ...]:
-    """What changes where a version breaks with those before it: 2 of 2.13, 0.4 of 0.4.3."""
+    """The part of a version that changes with incompatible releases: 2 of 2.13, 0.4 of 0.4.3."""
     return version.release[:1] if version.major else version.release[:2]
 
 
 def required(
     lines: Iterable[object], origin: str, environment: Mapping[str, str]
 ) -> Iterator[Wanted]:
-    """What each requirement asks for in an environment; what is no requirement is passed over."""
+    """Yield the versions that requirements ask for in an environment; skip what cannot be read."""
     for line in lines:
         if not isinstance(line, str) or len(line) > MAX_REQUIREMENT:
             continue
         try:
             requirement = Requirement(line.partition("#")[0])
-        except InvalidRequirement:
+            marker = requirement.marker
+            is_meant = marker is None or marker.evaluate({"extra": "", **environment})
+        except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
             continue
-        marker = requirement.marker
-        if marker is None or marker.evaluate({"extra": "", **environment}):
+        if is_meant:
             yield Wanted(canonicalize_name(requirement.name), requirement.specifier, origin)
 
 
 def locked(text: str, origin: str) -> Iterator[Wanted]:
-    """The versions that a lock file has, but for packages that it has in several."""
+    """The version of each package that a lock file has in one version alone."""
     found = LOCKED.findall(text)
     times = Counter(name for name, _ in found)
     for name, version in found:

@@ -48,11 +48,11 @@ def test_a_compiled_module_within_the_package_is_found_by_its_source(tmp_path: P
 ASKED: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "older than declared": (
         {"pyproject.toml": '[project]\nname = "x"\ndependencies = ["numpy>=999"]'},
-        {"numpy": "numpy>=999 (pyproject.toml) where "},
+        {"numpy": "numpy>=999 (pyproject.toml), but "},
     ),
     "older than required": (
         {"requirements.txt": "numpy==999.1  # new\n"},
-        {"numpy": "numpy==999.1 (requirements.txt) where "},
+        {"numpy": "numpy==999.1 (requirements.txt), but "},
     ),
     "another series": ({"requirements.txt": "numpy<1\n"}, {"numpy": "numpy<1 (requirements"}),
     "later in the series": ({"requirements.txt": "numpy~=2.0.0\nregex>=1\n"}, {}),
@@ -61,7 +61,7 @@ ASKED: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "requirements.txt": "numpy\n",
             "uv.lock": '[[package]]\nname = "numpy"\nversion = "999.1.2"\n',
         },
-        {"numpy": "numpy==999.1.* (uv.lock) where "},
+        {"numpy": "numpy==999.1.* (uv.lock), but "},
     ),
     "locked in several versions": (
         {
@@ -76,9 +76,16 @@ ASKED: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"surely_not_there": "surely-not-there>=2 (requirements.txt), which is not installed"},
     ),
     "for another system": ({"requirements.txt": "numpy>=999; sys_platform == 'none'\n"}, {}),
+    "with markers that have no value": (
+        {
+            "requirements.txt": "numpy>=999; python_version ~= '3.x'\n"
+            "numpy>=999; 'gpu' in extras\nsurely-not-there\n"
+        },
+        {"surely_not_there": "surely-not-there (requirements.txt), which is not installed"},
+    ),
     "Python": (
         {"pyproject.toml": NEWER_PYTHON},
-        {"Python": f"Python >=99 (pyproject.toml) where {platform.python_version()} runs it"},
+        {"Python": f"Python >=99 (pyproject.toml), but {platform.python_version()} runs it"},
     ),
     "pinned Python": (
         {".python-version": "# mine\n"},
@@ -86,7 +93,7 @@ ASKED: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     ),
     "a later pinned Python": (
         {".python-version": "3.99.1\n", "pyproject.toml": '[project]\nrequires-python = ">=3.9"'},
-        {"Python": "Python >=3.99 (.python-version) where "},
+        {"Python": "Python >=3.99 (.python-version), but "},
     ),
     "an earlier pinned Python": ({".python-version": "cpython-3.10\n"}, {}),
 }
