@@ -9,6 +9,7 @@ import keyword
 import tokenize
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
@@ -47,13 +48,16 @@ def tokens(staged: Staged) -> str:
 
     Each statement is a line. The adapters are left out: they are mostly the same for all.
     """
+    return "\n".join(islice(statements(staged), MAX_TOKENS))[:MAX_TOKENS]
+
+
+def statements(staged: Staged) -> Iterator[str]:
+    """The tokens of each statement of a submission's modules."""
     adapters = staged.module.rpartition(".")[2] + ".py"
-    found: list[str] = []
     for path in sorted(staged.root.rglob("*.py")):
         if path.name != adapters:
             with contextlib.suppress(OSError):
-                found += lines(path.read_bytes())
-    return "\n".join(found)[:MAX_TOKENS]
+                yield from lines(path.read_bytes())
 
 
 def lines(source: bytes) -> Iterator[str]:

@@ -235,6 +235,20 @@ def test_what_is_alike_is_found_whatever_it_is_called(tmp_path: Path) -> None:
     assert [(group.names, group.share) for group in found] == [(("a", "b"), 1.0)]
 
 
+def test_a_large_submission_is_read_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold megabytes of modules, and reading their tokens takes a second each."""
+    root = write(tmp_path, {f"package/module{n}.py": CODE for n in range(9)})
+    read: list[bytes] = []
+    lines = likeness.lines
+    monkeypatch.setattr(likeness, "lines", lambda source: read.append(source) or lines(source))
+    monkeypatch.setattr(likeness, "MAX_TOKENS", 5)
+    staged = Staged("large", "", root, "tests.adapters", (".",), (), frozenset())
+    assert len(likeness.tokens(staged)) == 5
+    assert len(read) == 1
+
+
 def test_what_was_handed_out_does_not_count(tmp_path: Path) -> None:
     """Stubs are the same for all, and so is a small part that two have written; a copy is not."""
     given = stubs(ASSIGNMENT, outline(ASSIGNMENT, {}))
