@@ -194,8 +194,9 @@ class SuiteRun(ABC):
 
 
 def forget_tracebacks(error: BaseException | None) -> None:
-    """Free what the functions held that an exception came through, and those that called them."""
-    while error is not None:
+    """Free the local variables of all functions that an exception and its causes passed through."""
+    # An exception can be its own cause; the second time, it has no traceback any more.
+    while error is not None and error.__traceback__ is not None:
         traceback.clear_frames(error.__traceback__)
         error.__traceback__ = None
         error = error.__cause__ or error.__context__

@@ -12,6 +12,7 @@ import torch
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
+from cs336_grader.judging.suite import forget_tracebacks
 from cs336_grader.records import Outcome, Verdict
 from grader_tests.assignments import ASSIGNMENT, SCOPE, suite_of
 from known_mistakes import Parts
@@ -73,3 +74,16 @@ def test_a_case_that_has_ended_holds_no_tensor(
     Judge(suite, source, RecordedValues(), scope=SCOPE, finished=finished).judge()
     assert {outcome.verdict for outcome in outcomes} == {verdict}
     assert alive == [alive[0]] * len(CHECKS)
+
+
+def test_an_exception_that_is_its_own_cause_is_forgotten() -> None:
+    """Following its causes has an end."""
+    try:
+        try:
+            raise ValueError
+        except ValueError as error:
+            raise error from error
+    except ValueError as error:
+        raised = error
+    forget_tracebacks(raised)
+    assert raised.__traceback__ is None
