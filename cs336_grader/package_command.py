@@ -69,6 +69,6 @@ def gradescope(
     )
     if worth != known.rubric.full_marks(tracks):
         click.echo(
-            "A submission is graded in the tracks that it attempts, and its score is their "
-            "percentage. For the points of one track instead: --track TRACK."
+            "A submission is graded in the tracks that it attempts. Its score is the percentage of "
+            "their points. To grade one track by its points instead: --track TRACK."
         )

@@ -52,8 +52,8 @@ class Staged:
         notes: what was chosen, left out or refused, one sentence each.
         adapters: the published adapters that it has filled in, as far as its source tells.
         stubs: those that it has as they were handed out.
-        unmet: what it asks for and does not get, in words: by the name that it imports, or for
-            "Python".
+        unmet: the versions that it asks for and that are not installed, in words, by the name
+            that imports use or "Python".
         trees: the syntax trees of source that was read, by that source.
     """
 

@@ -57,7 +57,7 @@ FIXED_ENVIRONMENT = {
 }
 
 
-# Of the time that a submission has, so much again is for explaining its failures.
+# The search for explanations may take this share of the time for all checks, in addition to it.
 EXPLAINING_SHARE = 0.3
 
 

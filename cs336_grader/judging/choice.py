@@ -8,7 +8,6 @@ from cs336_grader.rubric import Rubric
 
 # A submission that has fewer adapters of a track, stubs included, may have them by chance.
 ENOUGH = 2
-NONE: AbstractSet[str] = frozenset()
 
 
 class UnknownNameError(Exception):
@@ -41,7 +40,7 @@ def attempted_problems(
     rubric: Rubric,
     tracks: Collection[str],
     adapters: AbstractSet[str],
-    stubs: AbstractSet[str] = NONE,
+    stubs: AbstractSet[str] = frozenset(),
 ) -> tuple[str, ...]:
     """The problems of some tracks, in the rubric's order; extra ones where an adapter is filled in.
 
@@ -65,7 +64,7 @@ def attempted_problems(
 
 
 def attempted_tracks(
-    rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str] = NONE
+    rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str]
 ) -> tuple[str, ...]:
     """The tracks of which a submission has filled in an adapter; else the likeliest one.
 
@@ -82,7 +81,7 @@ def attempted_tracks(
 
 
 def adapters_of_tracks(rubric: Rubric) -> dict[str, set[str]]:
-    """The adapters that tell each track; those of extra problems tell none."""
+    """The adapters of each track, without those of extra problems."""
     own: dict[str, set[str]] = {track: set() for track in tuple(rubric.tracks) or ("",)}
     for problem in rubric.problems.values():
         if not problem.extra:
@@ -93,7 +92,7 @@ def adapters_of_tracks(rubric: Rubric) -> dict[str, set[str]]:
 def choice_told(
     rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str]
 ) -> tuple[str, ...]:
-    """A sentence for each track whose stubs were handed in and that is not graded for that."""
+    """A sentence for each track that is not graded because only its stubs were handed in."""
     graded = attempted_tracks(rubric, adapters, stubs)
     named = f"{listed(graded)} track{'s' if len(graded) > 1 else ''}"
     return tuple(

@@ -47,7 +47,7 @@ class Scope:
     catalogue: str
     problems: Mapping[str, str]
     built_on: Mapping[str, Sequence[str]]
-    seconds: float = 900.0
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class CaseResult:
         )
 
     def unexplained(self, reason: str) -> Explanation:
-        """What is told where known mistakes could not be tried."""
+        """The explanation of a case for which known mistakes could not be tried."""
         sentence = f"Known mistakes could not be tried: {reason}."
         return Explanation("\n".join(filter(None, (self.observation, sentence))), ())
 

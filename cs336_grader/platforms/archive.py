@@ -54,8 +54,8 @@ def gradescope(
 def worth(assignment: Assignment, tracks: tuple[str, ...]) -> float:
     """The points for full marks on the platform, whichever tracks a submission attempts.
 
-    Those of the tracks that are named. Where students choose a track, the maximum differs from one
-    submission to the other and a platform has a single one: percent.
+    If tracks are named, the points of these. Where students choose, the maximum of a submission
+    depends on its tracks, but a platform has one maximum for all: the score is then a percentage.
     """
     rubric = assignment.rubric
     return rubric.full_marks(tracks) if tracks or len(rubric.tracks) < 2 else PERCENT

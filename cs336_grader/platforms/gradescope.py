@@ -32,7 +32,7 @@ SUBMISSION_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Results(Format):
-    """The platform's format, with the score for full marks that its assignment has."""
+    """Gradescope's format for an assignment that has this score for full marks."""
 
     worth: float = 0.0
 
@@ -121,7 +121,7 @@ def main(*, folder: Path, minutes: float, worth: float, tracks: tuple[str, ...])
 
 
 def warn_of_points(worth: float, metadata: Metadata | None) -> None:
-    """Tell the course staff, who alone see what is printed, where points would be lost."""
+    """Warn the course staff if the assignment has too few points; students do not see it."""
     total = None if metadata is None else metadata.assignment.total_points
     if total is not None and total < worth:
         click.echo(

@@ -27,10 +27,10 @@ def render(report: Report, worth: float | None = None) -> str:
 
     Args:
         report: the report.
-        worth: the score for full marks; as many points as they are, if None.
+        worth: the score for full marks; if None, the maximum of the report.
     """
     complete = summary.is_complete(report)
-    score = report.score if worth is None else round(report.score / report.max_score * worth, 2)
+    score = report.score if worth is None else round(summary.percent(report) * worth / 100, 2)
     results: Entry = {
         **({"score": score} if complete else {}),
         "execution_time": round(report.duration_seconds),

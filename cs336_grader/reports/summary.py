@@ -104,9 +104,9 @@ def checks_told(checks: Sequence[object]) -> str:
 
 
 def advice(report: Report) -> list[str]:
-    """What is good practice and was not followed, a line each, in the rubric's order.
+    """Good practice that was not followed, a line each, in the rubric's order.
 
-    What comes of a mistake in another problem alone says nothing of this one's practice.
+    A check that fails only for a mistake in another problem gives no advice.
     """
     if common_reason(report):
         return []
@@ -123,10 +123,10 @@ def advice(report: Report) -> list[str]:
 
 
 def advice_told(report: Report) -> list[str]:
-    """The first of it, and how much more there is: many lines bury the one that matters."""
+    """The first lines of the advice, and how many more there are, as few lines are read."""
     lines = advice(report)
     more = len(lines) - MOST_ADVICE
-    return [*lines[:MOST_ADVICE], *([f"and {more} more in report.json"] if more > 0 else [])]
+    return [*lines[:MOST_ADVICE], *([f"and {more} more"] if more > 0 else [])]
 
 
 def lossy(report: Report, check: CheckResult) -> bool:

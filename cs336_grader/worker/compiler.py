@@ -1,7 +1,7 @@
-"""Does without torch's compiler: code that is to be compiled gives the same uncompiled, and sooner.
+"""Replaces torch's compiler: code that is to be compiled runs uncompiled, with the same results.
 
-Its import takes 2.3 s of CPU and 160 MB (torch 2.15 on Linux), and every fork of the process that
-has imported it is dearer for that. To compile a function takes seconds in every process anew.
+Importing the compiler takes 2.3 s of CPU and 160 MB (torch 2.15 on Linux) and makes each fork
+slower. Compiling one function takes seconds, again in every process.
 """
 
 import importlib
@@ -28,13 +28,13 @@ def leave_compiler_out() -> None:
 
 
 def compile_nothing() -> None:
-    """Have ``torch.compile`` leave functions as they are, and the compiler compile nothing."""
+    """Make ``torch.compile`` return functions as they are, and switch the compiler off."""
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     vars(torch)["compile"] = uncompiled
 
 
 def uncompiled(model: Any = None, **_options: object) -> Any:
-    """As ``torch.compile``, with or without a function or module, which runs as it is."""
+    """Return a function or module that runs uncompiled, or a decorator if there is none."""
     if model is None:
         return uncompiled
     return UncompiledModule(model) if isinstance(model, torch.nn.Module) else model
@@ -52,12 +52,12 @@ class UncompiledModule(torch.nn.Module):
         return self._orig_mod(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """The module's attributes are this one's."""
+        """Get an attribute of the module."""
         module = super().__getattr__("_orig_mod")
         return module if name == "_orig_mod" else getattr(module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute of the module, too; ``train`` passes on the mode by itself."""
+        """Set an attribute of the module; but the mode here, as ``train`` passes it on."""
         if name in ("_orig_mod", "training"):
             super().__setattr__(name, value)
         else:

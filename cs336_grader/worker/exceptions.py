@@ -24,8 +24,8 @@ class Origin(NamedTuple):
     """Where a submission lies, what its package should be called, and what it lacks.
 
     Attributes:
-        unmet: what it asks for and does not get, in words: by the name that it imports, or for
-            "Python".
+        unmet: the versions that it asks for and that are not installed, in words, by the name
+            that imports use or "Python".
     """
 
     root: Path
@@ -38,7 +38,7 @@ def describe(error: BaseException, origin: Origin | None) -> Message:
     try:
         text = str(error)
     except Exception:
-        text = "(its text cannot be had)"
+        text = "(its text cannot be read)"
     frames = own_frames(error, origin.root) if origin is not None else []
     places = [place for place, _ in frames]
     return {
@@ -65,7 +65,7 @@ def own_frames(error: BaseException, root: Path) -> list[tuple[str, str]]:
 
 
 def missing(error: BaseException, origin: Origin, frames: list[tuple[str, str]]) -> str | None:
-    """What an exception says of the environment, in sentences, if that is to blame for it."""
+    """Sentences on what the environment lacks, if that is why an exception was raised."""
     where = f" ({frames[-1][0]})" if frames else ""
     if isinstance(error, ImportError) and is_short_text(error.name):
         return not_imported(error, error.name, origin, where)
@@ -83,14 +83,14 @@ def missing(error: BaseException, origin: Origin, frames: list[tuple[str, str]])
 
 
 def not_imported(error: ImportError, module: str, origin: Origin, where: str) -> str | None:
-    """What an import did not find, if it is none of the submission's own code."""
+    """Sentences on what an import did not find, unless that is code of the submission."""
     top = module.partition(".")[0]
     found = NAME_OF_IMPORT.match(str(error))
     full = module if found is None else f"{module}.{found[1]}"
     if own(full, COMPILED_SUFFIXES, origin.root):
         return (
-            f"Your code imports {full}{where}, a compiled module of its own, and nothing of a "
-            "submission is built."
+            f"Your code imports {full}{where}. It is a compiled module of the submission, and the "
+            "grader builds none."
         )
     if isinstance(error, ModuleNotFoundError):
         if top == origin.package or has(top, origin.root):
@@ -105,10 +105,12 @@ def not_imported(error: ImportError, module: str, origin: Origin, where: str) ->
 
 
 def not_there(error: AttributeError, origin: Origin, where: str) -> str | None:
-    """What an installed module lacks, if another version of it was asked for."""
+    """Sentences on what an installed module lacks, if another version of it was asked for."""
     owner = error.obj
+    if not isinstance(owner, ModuleType | type):
+        return None
     module = getattr(owner, "__name__" if isinstance(owner, ModuleType) else "__module__", None)
-    if not isinstance(owner, ModuleType | type) or not is_short_text(module):
+    if not is_short_text(module):
         return None
     asked = asked_for(module.partition(".")[0], origin)
     if not asked or not is_short_text(error.name):
@@ -117,7 +119,7 @@ def not_there(error: AttributeError, origin: Origin, where: str) -> str | None:
 
 
 def asked_for(top: str, origin: Origin) -> str:
-    """A sentence on the versions that were asked for, if they are not to be had."""
+    """A sentence on the version that was asked for, if it is not installed."""
     asked = origin.unmet.get(PYTHON if top in sys.stdlib_module_names else top)
     return "" if asked is None else f"The submission asks for {asked}."
 

@@ -62,7 +62,7 @@ def test_the_points_to_enter_are_those_that_a_submission_can_reach(
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     assert f"{worth} autograder points" in result.output
-    assert ("its score is their " in result.output) == told
+    assert ("Its score is the percentage " in result.output) == told
 
 
 def test_one_whole_track_is_full_marks_on_the_platform() -> None:

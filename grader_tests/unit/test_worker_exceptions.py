@@ -31,8 +31,8 @@ FILES = {
 
 
 COMPILED = (
-    "Your code imports mine.fast (mine/{}.py:1), a compiled module of its own, and nothing of a "
-    "submission is built."
+    "Your code imports mine.fast (mine/{}.py:1). It is a compiled module of the submission, and the "
+    "grader builds none."
 )
 UNMET = {
     "surely_not_installed": "surely-not-installed>=3 (pyproject.toml), which is not installed",
@@ -136,7 +136,7 @@ def test_text_is_plain_and_short(root: Path) -> None:
 
     origin = Origin(root, "basics")
     assert described(root, "raises")["text"] == "?"
-    assert describe(NastyError(), origin)["text"] == "(its text cannot be had)"
+    assert describe(NastyError(), origin)["text"] == "(its text cannot be read)"
     assert len(str(describe(ValueError("x" * 10**6), origin)["text"])) <= 4000
     for name in ("x" * 10**7, "\0", 5):
         error = ModuleNotFoundError("no", name=name)  # type: ignore[arg-type]
