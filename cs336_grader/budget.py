@@ -5,15 +5,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-# Each problem is sure of its part of so much. The rest is for the first that need more.
+# This share of the time is guaranteed; the rest is for the first problems that need more.
 GUARANTEED = 0.75
 
 
 class Budget:
-    """The time that all checks of a submission have, divided by problem.
+    """The time for all checks of a submission, divided by problem.
 
-    Each problem is guaranteed a part by the number of its checks. Beyond that, it may use what is
-    neither used nor guaranteed to problems that have not begun.
+    Each problem is guaranteed a part by the number of its checks. Beyond that, it may use time that
+    is neither used nor guaranteed to problems that have not begun.
 
     Args:
         seconds: for all problems together.
@@ -32,7 +32,7 @@ class Budget:
         self.used: dict[str, float] = {}
 
     def left(self, check: str) -> float:
-        """The seconds that are left for a check, negative where too many were used."""
+        """The seconds that are left for a check; negative if too many were used."""
         problem = self.problems.get(check, check)
         own = self.guaranteed.get(problem, 0.0) - self.used.get(problem, 0.0)
         reserved = sum(

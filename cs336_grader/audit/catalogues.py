@@ -3,8 +3,8 @@
 The assignment brings them in packages beside its suite, which the rubric names. Each has a list of
 entries with ``id`` and ``problem``, a function ``adapters_with`` that makes all adapters of a
 submission with one of them in it, and may have ``NARROW_MARGINS``: comparisons that are known to
-separate right from wrong by less than a factor of ten, each with the reason. Degenerate work that
-needs no knowledge of the assignment is added to its own.
+separate right from wrong by less than a factor of ten, each with the reason. To an assignment's own
+degenerate work the audit adds some that needs no knowledge of the assignment.
 """
 
 import importlib
@@ -129,7 +129,7 @@ def implementations(package: ModuleType, kind: Kind) -> Iterator[Implementation]
 
 
 def answers(assignment: Assignment, variants: ModuleType) -> Iterator[Implementation]:
-    """For each problem, the answers without any work that need no knowledge of it."""
+    """For each problem, the degenerate work that needs no knowledge of it."""
     if not variants.VARIANTS:
         return
     right = partial(variants.adapters_with, variants.VARIANTS[0])

@@ -1,7 +1,7 @@
 """Answers without any work: constants, noise, nothing, or an argument given back.
 
-Their shape is that of a right answer, so they need no knowledge of an assignment. Degenerate work
-that needs some stands in a catalogue beside the suite.
+They have the shape of a right answer, so they need no knowledge of an assignment. Degenerate work
+that needs it is in a catalogue beside the suite.
 """
 
 import inspect
@@ -20,7 +20,7 @@ PLAIN = (type(None), bool, int, float, str, bytes)
 
 
 def numbers(change: Callable[[Any], Any]) -> Answer:
-    """Change all numbers, tensors and arrays of the right answer; of other types, give nothing."""
+    """Change all numbers, tensors and arrays of the right answer; empty values of other types."""
 
     def changed(answer: Any, arguments: list[Any]) -> Any:
         if isinstance(answer, list | tuple):
@@ -40,7 +40,7 @@ def nothing(answer: Any, _: list[Any]) -> Any:
 
 
 def noise(value: Any) -> Any:
-    """Random numbers of a value's shape: of [0, 1), or integers up to the largest right one."""
+    """Random numbers in a value's shape: in [0, 1), or integers from 0 to the largest right one."""
     if isinstance(value, int | float):
         return type(value)(noise(np.array(value)))
     drawn = np.random.default_rng(0).random(tuple(value.shape))
@@ -76,7 +76,7 @@ def degenerate(names: Iterable[str], right: Callable[[], Any], answer: Answer) -
 
     Args:
         names: the adapters' names.
-        right: makes right adapters, which tell the shape of an answer.
+        right: makes right adapters, whose answers have the right shape.
         answer: makes the answers.
     """
     adapters = right()
@@ -84,7 +84,7 @@ def degenerate(names: Iterable[str], right: Callable[[], Any], answer: Answer) -
 
 
 def answering(adapter: Adapter, answer: Answer) -> Adapter:
-    """An adapter that answers so, and does nothing where it is to work on what it is given."""
+    """An adapter that gives such answers, and leaves modules, optimizers and files as they are."""
 
     @wraps(adapter)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -100,13 +100,13 @@ def answering(adapter: Adapter, answer: Answer) -> Adapter:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is a tensor or an array, and no parameter."""
+    """Return True for a tensor or an array that is no parameter."""
     of_model = getattr(value, "requires_grad", False) and value.is_leaf
     return hasattr(value, "dtype") and hasattr(value, "shape") and not of_model
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is made of numbers, texts, arrays and functions alone."""
+    """Return True for a value made of numbers, texts, arrays and functions alone."""
     if isinstance(value, list | tuple):
         return all(map(is_plain, value))
     if isinstance(value, Mapping):

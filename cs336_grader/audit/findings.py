@@ -151,7 +151,7 @@ def mistake_result(evidence: Evidence, known: Entry) -> MistakeResult:
 
 
 def degenerate_results(evidence: Evidence, rubric: Rubric) -> list[DegenerateResult]:
-    """What degenerate work would earn at the first seed."""
+    """The points that degenerate work would earn at the first seed."""
     problem = rubric.problems[evidence.problem]
     found = []
     for known in evidence.of(Kind.DEGENERATE):

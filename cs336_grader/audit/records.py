@@ -125,10 +125,10 @@ class MistakeResult:
 
 @dataclass(frozen=True, slots=True)
 class DegenerateResult:
-    """What is earned without any work.
+    """The points that one kind of degenerate work earns.
 
     Attributes:
-        sentence: what is answered instead.
+        sentence: what it answers.
         points: what it earns at the first seed.
         share: the same as a share of the problem's points.
         passes: the checks that count and that it passes.
@@ -205,7 +205,7 @@ class Audit:
     Attributes:
         variants: the right implementations, all of which are to pass.
         twins: groups of mistakes that no check tells apart.
-        degenerate: what is earned without any work.
+        degenerate: the points that answers without any work earn.
         faults: what does not hold; the suite is sound where there is nothing.
     """
 

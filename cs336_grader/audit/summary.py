@@ -73,7 +73,7 @@ def idle(audit: Audit) -> list[CheckResult]:
 
 
 def best_paid(audit: Audit) -> list[DegenerateResult]:
-    """The degenerate work that earns anything, by its share of the points."""
+    """The degenerate work that earns any points, with the largest share first."""
     paid = (each for each in audit.degenerate if each.share)
     return sorted(paid, key=lambda each: (-each.share, each.id))
 

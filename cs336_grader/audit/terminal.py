@@ -68,7 +68,7 @@ def write_overview(audit: Audit, writer: Writer) -> None:
 
 
 def write_degenerate(audit: Audit, writer: Writer) -> None:
-    """The most that is earned without any work."""
+    """The largest share of a problem's points that degenerate work earns."""
     if not audit.degenerate:
         return
     paid = best_paid(audit)

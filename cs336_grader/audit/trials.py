@@ -66,7 +66,7 @@ class Sight:
         self.distances[comparison.name] = max(distance, self.distances.get(comparison.name, 0.0))
         kind = self.implementation.entry.kind
         if kind is Kind.DEGENERATE and distance > 1:
-            # It fails, and the rest of the case would only take time.
+            # The check has failed; the rest of the case would only take time.
             raise AssertionError(comparison.name)
         if kind is Kind.MISTAKE:
             self.kept.append(replace(comparison, actual=kept(comparison.actual)))  # type: ignore[type-var]  # the suite's record is a dataclass

@@ -129,7 +129,7 @@ def listing(folder: Path) -> Listing:
 
 
 def is_tried(kind: Kind, job: Job) -> bool:
-    """Whether a job is to try implementations of a kind: degenerate work at the first seed only."""
+    """Return True for a kind that a job tries; degenerate work is tried at the first seed only."""
     if kind is Kind.DEGENERATE:
         return not job.drawn_only
     return job.mistakes or kind is not Kind.MISTAKE

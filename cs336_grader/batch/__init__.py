@@ -1,6 +1,6 @@
 """Grades a class: many submissions, each in a folder of its own, with a gradebook and a page.
 
-submissions.py  what there is to grade, and what it is called; exports.py, what platforms tell of it
+submissions.py  what there is to grade, and what it is called; exports.py, who handed it in
 grading.py      one submission
 reasons.py      why one has no grade, or none that says anything of it
 slots.py        several at a time, on this machine

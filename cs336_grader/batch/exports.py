@@ -1,7 +1,7 @@
-"""What course platforms tell of who handed in each file or folder of an export.
+"""Reads who handed in each file or folder of a course platform's export, and when.
 
-One row of ``FORMS`` for each kind of name; beside names, Gradescope writes a list, and nbgrader a
-time into each folder.
+``FORMS`` has one pattern for each kind of file name. In addition, Gradescope writes a list of all
+folders, and nbgrader a file with the time into each folder.
 """
 
 import os
@@ -18,10 +18,10 @@ from cs336_grader.intake.folders import open_within
 GRADESCOPE = "submission_metadata.yml"
 NBGRADER = "timestamp.txt"
 MAX_TIME = 60
-# How YAML writes that there is nothing.
+# YAML's ways to write that a value is missing.
 NOTHING = {"", "~", "null"}
-# Groups: the student's name, the id that the platform has for them, a mark of lateness, the number
-# of what was handed in, which grows, and the kind, where there are other kinds than files.
+# Groups: the student's name, the student's id on the platform, the late mark, the number of the
+# submission, which grows, and the kind, where a platform has other kinds than files.
 FORMS = {
     # Ada Lovelace_97_assignsubmission_file, with or without a file's name; a group may have no id.
     "Moodle": re.compile(
@@ -37,12 +37,12 @@ FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """What a platform tells of a file or folder; empty where it tells nothing.
+    """Facts from a platform on a file or folder; empty where it gives none.
 
     Attributes:
-        student: the name; of several, all.
-        sid: the platform's id of the student; of several, all.
-        email: the same of their addresses.
+        student: the student's name; in a group, all names.
+        sid: the platform's id of the student; in a group, all ids.
+        email: the student's address; in a group, all addresses.
         time: when it was handed in, as the platform writes it.
         late: whether the platform marks it as late.
         number: which of a student's files it is; a later one has a higher number.
@@ -62,17 +62,17 @@ UNKNOWN = HandedIn()
 
 
 def told_of(path: Path, listed: Mapping[str, HandedIn]) -> HandedIn:
-    """What is told of a file or folder of a class.
+    """The facts from a platform on a file or folder of a class.
 
     Args:
         path: the file or folder.
-        listed: what Gradescope lists, by the names of the folders.
+        listed: Gradescope's facts, by the names of the folders.
     """
     return listed.get(path.name) or told_by_name(path.name) or told_by_nbgrader(path) or UNKNOWN
 
 
 def told_by_name(name: str) -> HandedIn | None:
-    """What a name tells that Moodle or Canvas has made.
+    """The facts in a file name that Moodle or Canvas has made; None for any other name.
 
     >>> found = told_by_name("lovelaceada_LATE_4211_90817_work.zip")
     >>> found.student, found.sid, found.late, found.number
@@ -95,12 +95,12 @@ def told_by_name(name: str) -> HandedIn | None:
 
 
 def told_by_nbgrader(folder: Path) -> HandedIn | None:
-    """What a student's folder tells below ``submitted``: it holds one of the assignment."""
+    """The facts of a student's folder of nbgrader: it holds one folder, that of the assignment."""
     inner = held_by(folder)
     if len(inner) != 1 or not inner[0].is_dir():
         return None
     try:
-        # A student may have put anything there.
+        # The student's file may be a link or a pipe, or very long.
         with os.fdopen(open_within(inner[0], PurePosixPath(NBGRADER)), "rb") as file:
             time = file.read(MAX_TIME).decode(errors="replace").strip()
     except OSError:
@@ -111,10 +111,10 @@ def told_by_nbgrader(folder: Path) -> HandedIn | None:
 
 
 def listed_by_gradescope(folder: Path) -> dict[str, HandedIn]:
-    """What the list in an export from Gradescope tells of each folder."""
+    """The facts in Gradescope's list, by folder; none if there is no readable list."""
     try:
         text = (folder / GRADESCOPE).read_text(encoding="utf-8")
-        # Makes texts, lists and dicts alone: an id that begins with a zero stays as it is written.
+        # This loader makes texts, lists and dicts alone, so an id keeps its leading zeros.
         listed = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 (it is safer than safe_load)
     except (OSError, ValueError, yaml.YAMLError):
         return {}
@@ -133,13 +133,13 @@ def listed_by_gradescope(folder: Path) -> dict[str, HandedIn]:
 
 
 def joined(people: Sequence[Mapping[str, object]], key: str, between: str) -> str:
-    """What is told of some people in one field; empty where nothing is."""
+    """The values of one field of some people; empty where there is none."""
     values = [str(one.get(key, "")) for one in people]
     return between.join(value for value in values if value not in NOTHING)
 
 
 def visible(folder: Path) -> list[Path]:
-    """What a folder holds, in order, without what systems leave beside it.
+    """The files and folders in a folder, in order, without hidden ones and those of macOS.
 
     Raises:
         OSError: it cannot be read.
@@ -148,7 +148,7 @@ def visible(folder: Path) -> list[Path]:
 
 
 def held_by(path: Path) -> list[Path]:
-    """The same; nothing where that is a file or cannot be read."""
+    """The visible files and folders in a folder; none for a file or an unreadable folder."""
     try:
         return visible(path)
     except OSError:

@@ -44,9 +44,9 @@ class Group:
 
 
 def tokens(staged: Staged) -> str:
-    """What a submission's modules say, a character a token, whatever names and layout are.
+    """A submission's modules as text: a character for each token, a line for each statement.
 
-    Each statement is a line. The adapters are left out: they are mostly the same for all.
+    Names and layout do not count. The adapters are left out: they are mostly the same for all.
     """
     return "\n".join(islice(statements(staged), MAX_TOKENS))[:MAX_TOKENS]
 
@@ -94,7 +94,7 @@ def groups(submissions: Sequence[tuple[str, str]], handed_out: Container[str] = 
 
     Args:
         submissions: names with tokens.
-        handed_out: the statements that everyone was given, which do not count.
+        handed_out: the statements that every student was given; they do not count.
     """
     own = [(name, without(text, handed_out)) for name, text in submissions]
     named = [(name, text) for name, text in own if len(text) >= FEWEST_TOKENS]

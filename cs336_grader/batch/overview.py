@@ -63,7 +63,7 @@ class Overview:
 
     Attributes:
         done: all submissions, by their names.
-        percents: of its own maximum, of each that was graded, by its name.
+        percents: the score of each graded submission in percent of its own maximum, by its name.
         bins: how many have 0 to 10 percent, 10 to 20 and so on; full marks are in the last.
         problems: those that cost most first.
         mistakes: those that were found most often first.
@@ -83,7 +83,7 @@ class Overview:
 
     @property
     def maxima(self) -> list[tuple[float, int]]:
-        """What the percents are of: each maximum, and how many it is that of."""
+        """Each maximum that graded submissions have, with the number of these submissions."""
         counted = Counter(
             one.report.max_score for one in self.done if one.record.name in self.percents
         )

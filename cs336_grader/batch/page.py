@@ -24,7 +24,7 @@ def render(title: str, seen: overview.Overview, found: Found) -> str:
     Args:
         title: of the assignment.
         seen: the class.
-        found: the submissions, and what was taken for none.
+        found: the submissions, and the files that are none.
     """
     return html_page.page(
         __package__,
@@ -57,7 +57,7 @@ def link(name: str) -> str:
 
 
 def handed_in_as(submission: Submission) -> str:
-    """The student's id, and what was handed in, where its name is more than the submission's."""
+    """The student's id, and the file's name where it is more than the submission's name."""
     name, file = submission.name, submission.file
     plain = file in {name + ending for ending in ("", *ENDINGS)}
     sid = f"id {submission.told.sid}" if submission.told.sid else ""

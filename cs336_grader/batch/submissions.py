@@ -1,7 +1,7 @@
 """Finds the submissions of a class in a folder, whatever put them there, and gives each a name.
 
-What is understood: folders, archives, and what Gradescope, Canvas, Moodle and nbgrader export. Of
-several archives of one student, one counts: what it lists is looked at then, and nothing else.
+A folder may hold folders, archives, and exports of Gradescope, Canvas, Moodle and nbgrader. Of
+several archives of one student one counts; only then are their lists of files read here.
 """
 
 import hashlib
@@ -35,9 +35,9 @@ MAX_NAME = 80
 MAX_NAME_BYTES = 200
 MAX_BYTES = 16 * 2**20
 BLOCK_BYTES = 2**20
-# Letters, the marks on them, and digits; beside these:
+# The characters that a name keeps beside letters, their marks, and digits.
 IN_A_NAME = set("_.,@+-")
-# Control characters and what joins letters.
+# Categories of characters that a name loses: control and format characters.
 UNSEEN = {"Cc", "Cf"}
 
 
@@ -48,8 +48,8 @@ class Submission:
     Attributes:
         name: a file name that no other has, also where letters' case does not count.
         path: where it lies.
-        file: the same from the folder of the class on.
-        told: what a platform tells of who handed it in.
+        file: the same, relative to the folder of the class.
+        told: the facts from a platform on who handed it in.
     """
 
     name: str
@@ -106,10 +106,10 @@ def find(folder: Path, but: Path) -> Found:
 def without_work(
     aside: Mapping[Path, tuple[HandedIn, str]], told: Mapping[Path, HandedIn]
 ) -> list[str]:
-    """What is no submission, and why; first that of students who have none.
+    """A line for each file that is no submission; files of students without a submission first.
 
     Args:
-        aside: what is no submission, with why.
+        aside: the files that are no submission, each with the reason.
         told: the submissions.
     """
     students = {(known.student, known.sid) for known in told.values()}
@@ -126,7 +126,7 @@ def is_archive(path: Path) -> bool:
 
 
 def one_a_student(told: Mapping[Path, HandedIn]) -> tuple[dict[Path, HandedIn], list[str]]:
-    """Of the archives of one student, the latest that may hold the adapters; and why no other."""
+    """The latest archive of each student that may hold the adapters, and a line for each other."""
     chosen: dict[Path, HandedIn] = {}
     left_out: list[str] = []
     by_student: dict[object, list[Path]] = {}
@@ -147,7 +147,7 @@ def one_a_student(told: Mapping[Path, HandedIn]) -> tuple[dict[Path, HandedIn], 
 
 
 def within(path: Path) -> Path:
-    """The submission itself, where a folder holds one archive and no other work."""
+    """The archive in a folder that holds one archive and no other work; else the path itself."""
     held = held_by(path)
     archives = [one for one in held if is_archive(one)]
     if len(archives) == 1 and not any(one.is_dir() or one.suffix == ".py" for one in held):
@@ -156,7 +156,7 @@ def within(path: Path) -> Path:
 
 
 def unique(told: Mapping[Path, HandedIn]) -> Iterator[tuple[str, Path]]:
-    """A file name for each path, in order: the student's name, and the id of namesakes."""
+    """A unique file name for each path: the student's name, with the id if two have that name."""
     titles = {
         path: plain_name(known.student or submission_name(path)) for path, known in told.items()
     }
@@ -174,7 +174,7 @@ def unique(told: Mapping[Path, HandedIn]) -> Iterator[tuple[str, Path]]:
 
 
 def plain_name(text: str) -> str:
-    """A text as a file name of moderate length, with its letters as one reads them.
+    """A text as a file name of moderate length that keeps its letters and accents.
 
     >>> plain_name("Jose\u0301 Nu\u0301n\u0303ez"), plain_name("a b; rm/x"), plain_name("...")
     ('José_Núñez', 'a_b_rm_x', 'submission')

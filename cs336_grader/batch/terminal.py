@@ -31,7 +31,7 @@ def render(
     writer.line(f"{graded} of {len(seen.done)} submissions graded", "bold")
     if graded:
         counted = f", with {len(seen.empty)} of which nothing ran" if seen.empty else ""
-        of = " of each one's own maximum" if len(seen.maxima) > 1 else ""
+        of = " of each submission's maximum" if len(seen.maxima) > 1 else ""
         writer.line(f"  mean {seen.mean:.1f} %, median {seen.median:.1f} %{of}{counted}")
     write_list(
         writer,
@@ -68,7 +68,7 @@ def reasons(found: Sequence[Graded]) -> list[str]:
 
 
 def late(found: Found) -> list[str]:
-    """Each submission that a platform marks as late, with the student's id."""
+    """The name of each submission that a platform marks as late, with the student's id."""
     return [f"{one.name} ({one.told.sid})" for one in found.submissions if one.told.late]
 
 

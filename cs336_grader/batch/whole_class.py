@@ -28,7 +28,7 @@ from .settings import Settings, save_settings
 from .submissions import Found, Submission, digest
 from .watching import Watch
 
-# What a platform may tell of a student.
+# The columns with facts that only some platforms give.
 PLATFORM_COLUMNS = ("student", "sid", "email", "late", "time")
 Finished = Callable[[Graded], None]
 # Grades what is left of a class: the submissions, their settings, the folder, who is told.
@@ -123,7 +123,7 @@ def handed_out(assignment: Assignment) -> frozenset[str]:
 
 
 def row(one: Graded, submission: Submission) -> dict[str, object]:
-    """A submission's row in the gradebook. No report or record has what a platform tells."""
+    """A submission's row in the gradebook; the facts from a platform are in no report or record."""
     told = submission.told
     known: dict[str, object] = {
         "submission": submission.name,
@@ -141,6 +141,6 @@ def row(one: Graded, submission: Submission) -> dict[str, object]:
 
 
 def without_empty(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """The rows without the columns of platforms that are empty in all of them."""
+    """The rows without those columns for facts from a platform that are empty in every row."""
     empty = {column for column in PLATFORM_COLUMNS if not any(cells[column] for cells in rows)}
     return [{name: cells[name] for name in cells if name not in empty} for cells in rows]

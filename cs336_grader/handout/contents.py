@@ -73,7 +73,7 @@ def chosen(assignment: Assignment, tracks: tuple[str, ...]) -> Assignment:
 
 
 def beneath(assignment: Assignment, limited: Assignment) -> dict[str, Problem]:
-    """The problems that are not handed out and that those are built on which are, in order."""
+    """The problems that handed-out problems are built on and that are not handed out, in order."""
     every, kept = assignment.rubric, limited.rubric.problems
     needed = {other for name in kept for other in every.below(name)} - kept.keys()
     return {name: problem for name, problem in every.problems.items() if name in needed}

@@ -41,8 +41,8 @@ class Outline:
         aside: the classes that no adapter calls, as each file names them, with what stands in the
             place of one as a base.
         tasks: what is to be written for each problem, by file and name.
-        beneath: what is to be written for problems that are not handed out, because those are
-            built on it which are.
+        beneath: what is to be written of problems that are not handed out, because handed-out
+            problems are built on it.
     """
 
     sources: dict[str, Source]
@@ -54,7 +54,7 @@ class Outline:
 
 
 def outline(assignment: Assignment, beneath: Mapping[str, Problem]) -> Outline:
-    """What students get for an assignment's problems, and for others that these are built on."""
+    """The outline of an assignment's problems and of others that these are built on."""
     return Search(assignment, beneath).outline()
 
 

@@ -96,7 +96,7 @@ def tasks(assignment: Assignment, outline: Outline) -> Iterator[Task]:
 
 
 def described(outline: Outline, file: str, name: str) -> tuple[str, str, str]:
-    """Something that is to be written, with its file and what its docstring says."""
+    """A part that is to be written: its name, its file and its docstring."""
     return name, file, docstrings(outline.sources[file]).get(name, "")
 
 

@@ -6,8 +6,8 @@ sources.py      what kind of thing the submission is: folders.py, zip_archives.p
                 git_repositories.py with git_copies.py, all by the rules of listing.py and, for
                 names, safe_paths.py
 candidates.py   which file holds the adapters
-closure.py      what is imported from there on (modules.py, names.py, installed.py), also what would
-                be built (building.py)
+closure.py      what is imported from there on (modules.py, names.py, installed.py), and which
+                compiled modules would be built (building.py)
 gaps.py         what of that is not there, or not in a form that can be imported
 interpreters.py what is there where it runs (inventory.py)
 manifests.py    what the submission says of itself, and asks for (requirements.py)

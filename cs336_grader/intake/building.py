@@ -32,12 +32,12 @@ BUILDS = re.compile(
 
 
 def modules_to_build(source: Source) -> frozenset[str]:
-    """The last names of the compiled modules that a submission has the sources of."""
+    """The last names of the compiled modules whose sources a submission has."""
     paths = [path for path in source.sizes if path.name in RECIPES or path.suffix in SOURCES]
     found = {path.stem for path in source.sizes if path.suffix == CYTHON}
     for path in sorted(paths)[:MAX_FILES]:
         if source.sizes[path] <= MAX_SOURCE_BYTES:
-            # What cannot be read here is looked at again if it is taken.
+            # A file that cannot be read is reported when it is taken.
             with contextlib.suppress(CouldNotJudgeError):
                 found |= modules_in(path, source.read(path).decode("utf-8", "replace"))
     return frozenset(found)

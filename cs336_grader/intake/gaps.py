@@ -44,7 +44,7 @@ class Gaps:
     Attributes:
         elsewhere: the top-level names that are imported and not the submission's.
         broken: the modules that cannot be parsed, with what is wrong with them.
-        unseen: the names of what may be the modules that are imported and was not taken.
+        unseen: the names of files and folders that were not taken and may hold imported modules.
         unbuilt: the compiled modules that are imported, without an ending.
         misspelled: what is imported by a name that differs in case from its file's.
     """
@@ -81,14 +81,14 @@ class Gaps:
         if manifests.other_versions:
             told = named(list(manifests.other_versions.values()))
             notes.say(f"It asks for other versions than are installed here: {told}.")
-        # Whoever has built one has it installed where the submission runs.
+        # A module may have been built and installed where the submission runs.
         unbuilt = [one for one in self.unbuilt if not manifests.python.is_importable(one.name)]
         if unbuilt:
             modules = sorted(map(str, unbuilt))
             notes.say(
                 f"It imports compiled modules of its own, which are not built here: "
-                f"{named(modules)}. To grade it with them, build them in an environment of their "
-                "own, and name its Python: --worker-python."
+                f"{named(modules)}. To grade it with them, build them in a separate environment, "
+                "and name its Python: --worker-python."
             )
         if self.broken:
             faults = [f"{path} ({fault})" for path, fault in self.broken.items()]
@@ -120,7 +120,7 @@ def names_of(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The names in the adapters that are more than a stub, and all names.
 
-    Those of the files included that they import all of.
+    They include the names of files from which the adapters import all names.
     """
     files: set[PurePosixPath] = set()
     pending = [adapters]

@@ -41,7 +41,7 @@ class Interpreter:
         return metadata.version(distribution) if is_distribution(distribution) else None
 
     def modules_of(self, distribution: str) -> frozenset[str]:
-        """What a distribution's modules and packages are imported by."""
+        """The top-level names by which a distribution's modules and packages are imported."""
         return top_level_names(distribution)
 
     @property

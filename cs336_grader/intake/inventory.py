@@ -22,7 +22,7 @@ def inventory() -> dict[str, Any]:
             **metadata.packages_distributions(),
         },
         "distributions": {
-            # The first on the path is the one that imports find.
+            # If two have one name, imports find the first on the path, so it is entered last.
             distribution.name: distribution.version
             for distribution in reversed(list(metadata.distributions()))
         },

@@ -45,7 +45,7 @@ class Listing(Generic[Place]):
 
     Attributes:
         entries: each file, by its path within the submission.
-        unseen: the names of what may be a part of the work and cannot be taken as it is called.
+        unseen: the names of files and folders that may belong to the work and cannot be taken.
     """
 
     def __init__(self, name: str, notes: Notes) -> None:
@@ -65,7 +65,7 @@ class Listing(Generic[Place]):
         """The path under which a file or folder is taken; None, with a note, if it is not."""
         path = safe_path(name)
         if path is not None and is_storable(path):
-            # What is called a module once it has a safe name was none before.
+            # Under its safe name it is no module any more: "a.py?" has become "a.py_".
             if RENAMED_MODULE.search(path.name):
                 self.unseen.append(name)
             return path
@@ -132,9 +132,9 @@ def takes_folders(names: tuple[str, ...]) -> bool:
 
 
 def folders_to_look_into(names: Collection[str]) -> frozenset[str]:
-    """Of what a folder holds, what can hold the work if it is a folder.
+    """The names in a folder that may be those of folders with the work.
 
-    Hidden folders can where all is hidden.
+    Hidden folders are among them only if all names are hidden.
     """
     all_hidden = all(name.startswith(".") or name in IGNORED_FOLDERS for name in names)
     return frozenset(
@@ -143,7 +143,7 @@ def folders_to_look_into(names: Collection[str]) -> frozenset[str]:
 
 
 def takes_file(name: str) -> bool:
-    """Whether a file is more than what systems leave beside others."""
+    """Return True for a file that is none of those that systems add to folders."""
     return name not in IGNORED_FILES and not name.startswith("._")
 
 

@@ -41,8 +41,8 @@ class Manifests:
     Attributes:
         versions: the version of each project, by its name.
         declared: the names of the packages that the projects need.
-        wanted: what is asked for of each of them.
-        pythons: what the nearest file of each kind asks for that says which Python it is for.
+        wanted: the versions of each package that files ask for.
+        pythons: the versions of Python that the nearest file of each kind asks for.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class Manifests:
                 " --worker-python runs it in another."
             )
 
-    def read_folder(self, folder: PurePosixPath) -> Iterator[Wanted]:
-        """What a folder's files ask for, once their projects and versions of Python are noted."""
+    def read_folder(self, folder: PurePosixPath) -> list[Wanted]:
+        """Note a folder's project and version of Python, and return the packages that it needs."""
         version = self.python.version
         environment = {
             "python_full_version": version,
@@ -91,9 +91,11 @@ class Manifests:
         pinned = pinned_python(self.read_text(folder / ".python-version"), ".python-version")
         if pinned is not None:
             self.pythons.setdefault(pinned.origin, pinned)
-        yield from required(requirements(project), "pyproject.toml", environment)
         lines = self.read_text(folder / "requirements.txt").splitlines()
-        yield from required(lines, "requirements.txt", environment)
+        return [
+            *required(requirements(project), "pyproject.toml", environment),
+            *required(lines, "requirements.txt", environment),
+        ]
 
     @property
     def wanted_python(self) -> Wanted | None:
@@ -103,7 +105,7 @@ class Manifests:
 
     @property
     def other_versions(self) -> dict[str, str]:
-        """What is asked for of the packages that are installed in another version, in words."""
+        """Each package that is installed in another version than asked for, with both in words."""
         found: dict[str, str] = {}
         for name, asked in self.wanted.items():
             present = self.python.version_of(name)
@@ -114,9 +116,9 @@ class Manifests:
 
     @property
     def unmet(self) -> dict[str, str]:
-        """What is asked for and not to be had, in words, by the name that imports use.
+        """The versions that are asked for and not installed, in words, by the name in imports.
 
-        That of Python is "Python". A package that is not installed has its own name.
+        The name of Python is "Python". A package that is not installed is entered by its own name.
         """
         found = {
             name.replace("-", "_"): f"{self.wanted[name][0]}, which is not installed"

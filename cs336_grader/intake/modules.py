@@ -11,7 +11,7 @@ COMPILED = {".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".o", ".a"}
 # What a compiled module is built from, or is described by while it is not built.
 BUILT_FROM = {".pyi", ".pyx", ".cpp", ".cc", ".c", ".rs"}
 INIT = "__init__.py"
-# What a project is built by.
+# The files that say how a project is built.
 RECIPES = {"Cargo.toml", "CMakeLists.txt", "meson.build", "pyproject.toml", "setup.py"}
 
 
@@ -22,7 +22,8 @@ class NearMiss:
     Attributes:
         module: the module's path, without an ending.
         spelled: the file or folder whose name differs in case; None if there is none.
-        unseen: the name of what may be the module and was not taken; else the module is not built.
+        unseen: the name of a file or folder that was not taken and may be the module. With neither
+            of them, the module is a compiled one that is not built.
     """
 
     module: PurePosixPath
@@ -35,8 +36,8 @@ class Modules:
 
     Args:
         files: of the submission.
-        unseen: the names of what may be a part of it and was not taken.
-        to_build: the last names of compiled modules that it has the sources of.
+        unseen: the names of files and folders that may belong to it and were not taken.
+        to_build: the last names of compiled modules whose sources it has.
 
     Attributes:
         folders: those with a module in them or below them.
@@ -78,7 +79,7 @@ class Modules:
         )
 
     def is_project(self, folder: PurePosixPath) -> bool:
-        """Whether a folder is no package, but holds one that is to be built."""
+        """Return True for a folder that is no package and holds a project to be built."""
         return self.is_namespace(folder) and any(folder / name in self.files for name in RECIPES)
 
     def along(self, folder: PurePosixPath, parts: tuple[str, ...]) -> list[PurePosixPath]:

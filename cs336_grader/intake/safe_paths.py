@@ -1,4 +1,4 @@
-"""The one rule for names: a path that every system can hold, for whatever name a container has."""
+"""Turns any name of a file in a container into a path that every system can hold."""
 
 import re
 import sys
@@ -6,11 +6,11 @@ import unicodedata
 from pathlib import PurePosixPath
 
 MAX_DEPTH = 32
-# A file system's own limit for one name, and less than the shortest limit of a system for a path.
+# The limit of most file systems for a name; less than the lowest limit of a system for a path.
 MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 900
 NOT_PORTABLE = re.compile(r'[<>:"|?*]')
-# Windows takes these for devices, also before an ending. Elsewhere modules may have such names.
+# Names of devices on Windows, also before an ending. On other systems they are ordinary names.
 DEVICES = re.compile(
     r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9\xb9\xb2\xb3])(?= *(?:\.|$))",
     re.IGNORECASE,
@@ -20,8 +20,8 @@ DEVICES = re.compile(
 def safe_path(name: str) -> PurePosixPath | None:
     r"""A path below the submission's folder for a name; None for one that leads out of it.
 
-    Backslashes lie between folders, as Windows has it; the root and ``.`` are left out. Accents are
-    composed, as Python has them in names of modules; macOS takes them apart.
+    A backslash separates folders, as on Windows; the root and ``.`` are left out. Accents are
+    composed, as in Python's names of modules; macOS stores them apart from their letters.
 
     >>> safe_path("./2026-01-02 10:30:00/tests/adapters.py")
     PurePosixPath('2026-01-02 10_30_00/tests/adapters.py')
@@ -41,7 +41,7 @@ def safe_name(name: str) -> str:
     ('model.py', 'why_.py', 'a_b__', 'x__')
     """
     name = NOT_PORTABLE.sub("_", unicodedata.normalize("NFC", name))
-    # Control characters, what reverses the text around it, and bytes that are no text.
+    # Control characters, marks that reverse the direction of text, and bytes that are no text.
     name = "".join("_" if unicodedata.category(one)[0] == "C" else one for one in name)
     kept = name.rstrip(". ")
     name = kept + "_" * (len(name) - len(kept))
@@ -51,7 +51,7 @@ def safe_name(name: str) -> str:
 
 
 def is_storable(path: PurePosixPath) -> bool:
-    """Whether a path is short enough for every system."""
+    """Return True for a path that is short enough for every system."""
     return (
         len(path.parts) <= MAX_DEPTH
         and len(str(path).encode()) <= MAX_PATH_BYTES

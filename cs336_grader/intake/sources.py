@@ -39,7 +39,7 @@ class Source(Protocol):
     Attributes:
         name: the submission's name.
         sizes: each regular file, relative to the submission, with its size in bytes.
-        unseen: the names of what may be a part of the work and cannot be taken as it is called.
+        unseen: the names of files and folders that may belong to the work and cannot be taken.
     """
 
     name: str

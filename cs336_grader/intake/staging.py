@@ -90,7 +90,7 @@ def own_adapters(folder: Path, adapter_names: frozenset[str], package: str) -> P
 
 
 def may_hold_adapters(path: Path) -> bool:
-    """Whether a folder or archive lists a file of the adapters' name, or cannot be looked into."""
+    """Return True for a folder or archive that lists an adapters.py or cannot be read."""
     try:
         with closing(open_source(path, None, Notes())) as source:
             return any(file.name == ADAPTERS for file in source.sizes)
@@ -115,11 +115,11 @@ def refuse_broken(found: Candidate, source: Source, python: Interpreter, notes: 
 def followed(
     found: Candidate, source: Source, is_reserved: Callable[[str], bool], notes: Notes
 ) -> tuple[Closure, Gaps]:
-    """The adapters, with all that they import of the submission, and what of it is missing.
+    """The adapters, with all that they import of the submission, and the gaps in it.
 
     Raises:
-        CouldNotJudgeError: something installed would be imported in their place, or what they
-            import may be there under a name that cannot be taken.
+        CouldNotJudgeError: something installed would be imported in their place, or a module that
+            they import may be there under a name that cannot be used.
     """
     closure = Closure(source, found.path, is_reserved, notes)
     if found.path not in closure.taken:
@@ -127,8 +127,8 @@ def followed(
     gaps = Gaps(closure.readings, found.path)
     if gaps.unseen:
         raise CouldNotJudgeError(
-            f"{source.name} imports what may be in files or folders of names that cannot be taken: "
-            f"{named(sorted(gaps.unseen))}. {PACK_AGAIN}"
+            f"{source.name} imports modules that may be in files or folders with names that cannot "
+            f"be used: {named(sorted(gaps.unseen))}. {PACK_AGAIN}"
         )
     return closure, gaps
 
@@ -161,7 +161,7 @@ def mark(closure: Closure, gaps: Gaps, paths: list[PurePosixPath], into: Path) -
 
     Each top-level folder that can be imported gets an ``__init__.py``: without one, a package of
     the same name anywhere else on the import path would win over it. A stub in the place of a
-    compiled module tells that it is not built.
+    compiled module says that the module is not built.
     """
     for root in closure.search_paths:
         tops = {path.relative_to(root).parts[0] for path in paths if path.is_relative_to(root)}

@@ -196,7 +196,7 @@ def extended(kind: bytes, content: bytes) -> dict[str, str]:
 def text(field: bytes) -> str:
     """A field's text, up to the first zero."""
     content, _, rest = field.partition(b"\0")
-    # Old programs leave behind the zero whatever lay there; a path is no such thing.
+    # Old programs may leave other bytes after the zero; a path there means a damaged name.
     if b"/" in rest:
         raise BadTarError("there is a zero byte in a name")
     return content.decode("utf-8", "surrogateescape")

@@ -165,16 +165,16 @@ class Watch:
 
 
 def processes_started(worker: Worker) -> str:
-    """How many processes a worker waited with, if any, and what to do about it."""
+    """Say how many processes a worker has started, if any, and what is usually wrong then."""
     count = 0
     with suppress(psutil.Error):
         count = sum(1 for _ in pids_below(worker.process))
     if not count:
         return ""
     return (
-        f", and it had started {count} process{'es' if count > 1 else ''}. A started process may"
-        " import your modules anew: start processes inside functions only, never while a module is"
-        " imported. One that fails sends no result: wait for each with a timeout"
+        f", and your code had started {count} process{'es' if count > 1 else ''}. A started process"
+        " may import your modules again: start processes inside functions only, never while a"
+        " module is imported. A process that fails sends no result: wait for each with a timeout"
     )
 
 

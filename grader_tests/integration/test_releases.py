@@ -78,12 +78,13 @@ def test_a_case_that_has_ended_holds_no_tensor(
 
 def test_an_exception_that_is_its_own_cause_is_forgotten() -> None:
     """Following its causes has an end."""
-    try:
-        try:
-            raise ValueError
-        except ValueError as error:
-            raise error from error
-    except ValueError as error:
-        raised = error
-    forget_tracebacks(raised)
-    assert raised.__traceback__ is None
+    with pytest.raises(ValueError, match="its own") as raised:
+        raise_for_itself()
+    forget_tracebacks(raised.value)
+    assert raised.value.__traceback__ is None
+
+
+def raise_for_itself() -> None:
+    """Raise an exception that is its own cause."""
+    error = ValueError("its own")
+    raise error from error

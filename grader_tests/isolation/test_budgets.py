@@ -97,7 +97,9 @@ def test_a_slow_import_costs_no_check(tmp_path: Path) -> None:
 def test_a_check_that_waits_for_its_processes_is_told_so(submission: RunningSubmission) -> None:
     """With what to look for."""
     with (
-        pytest.raises(WorkerLostError, match=r"it had started 1 process\. .* sends no result"),
+        pytest.raises(
+            WorkerLostError, match=r"your code had started 1 process\. .* sends no result"
+        ),
         submission.check("right") as adapters,
     ):
         adapters.wait_for_a_process_that_fails()

@@ -88,7 +88,7 @@ def test_percents_are_of_each_ones_own_maximum() -> None:
     assert (seen.mean, seen.median) == (75.0, 75.0)
     assert "2 points (1), 100 points (1)." in page.render("Words", seen, found(done))
     text = terminal.render(seen, found(done), 80, True, ()).plain
-    assert "mean 75.0 %, median 75.0 % of each one's own maximum" in text
+    assert "mean 75.0 %, median 75.0 % of each submission's maximum" in text
     assert "own maximum" not in page.render("Words", overview(done[:1]), found(done))
 
 

@@ -31,8 +31,8 @@ FILES = {
 
 
 COMPILED = (
-    "Your code imports mine.fast (mine/{}.py:1). It is a compiled module of the submission, and the "
-    "grader builds none."
+    "Your code imports mine.fast (mine/{}.py:1). It is a compiled module of the submission, and "
+    "the grader builds none."
 )
 UNMET = {
     "surely_not_installed": "surely-not-installed>=3 (pyproject.toml), which is not installed",
