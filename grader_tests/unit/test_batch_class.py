@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -242,7 +242,12 @@ def test_a_large_submission_is_read_up_to_a_limit(
     root = write(tmp_path, {f"package/module{n}.py": CODE for n in range(9)})
     read: list[bytes] = []
     lines = likeness.lines
-    monkeypatch.setattr(likeness, "lines", lambda source: read.append(source) or lines(source))
+
+    def noted(source: bytes) -> Iterator[str]:
+        read.append(source)
+        return lines(source)
+
+    monkeypatch.setattr(likeness, "lines", noted)
     monkeypatch.setattr(likeness, "MAX_TOKENS", 5)
     staged = Staged("large", "", root, "tests.adapters", (".",), (), frozenset())
     assert len(likeness.tokens(staged)) == 5
