@@ -32,6 +32,7 @@ import psutil
 from . import trusted, trusted_process
 from .records import CouldNotJudgeError
 from .rubric import Assignment
+from .worker.isolation.privileges import hide_memory
 
 PID = struct.Struct(">I")
 MAX_MESSAGE = 2**20
@@ -54,6 +55,7 @@ def main(workers: int, judges: int) -> None:
     """
     from . import running  # noqa: PLC0415 (whoever only asks has no use for torch)
 
+    hide_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     running.warm_up()
@@ -216,6 +218,7 @@ class Preforked:
     """
 
     def __init__(self, assignment: Assignment, seed: int) -> None:
+        hide_memory()
         # Messages with borders, and an end that is noticed.
         kind = socket.SOCK_SEQPACKET
         (workers, theirs), (judges, theirs_too) = (

@@ -209,7 +209,8 @@ class Barrier:
     """Whether something was closed to the student's code.
 
     Attributes:
-        resource: "file system", "network", "processes", "signals" or "memory".
+        resource: "file system", "network", "processes", "signals", "memory" or "judge", which is
+            closed if nothing reaches it and it can do nothing outside either.
         by: what closed it; where it was open, what is missing.
     """
 
@@ -223,8 +224,8 @@ class Isolation:
     """How the student's code was kept apart, as measured.
 
     Attributes:
-        level: "strict" where file system, network and processes were closed, "none" where nothing
-            was, "not measured" where no process was started to run it, otherwise "partial".
+        level: "strict" where file system, network, processes and judge were closed, "none" where
+            nothing was, "not measured" where no process was started to run it, otherwise "partial".
     """
 
     level: str

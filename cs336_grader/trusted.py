@@ -38,6 +38,7 @@ from .records import (
     Verdict,
 )
 from .trusted_process import write_line
+from .worker.isolation.privileges import hide_memory
 
 if TYPE_CHECKING:
     # At run time it would bring what the process that judges has no use for.
@@ -187,6 +188,8 @@ def said(
     Raises:
         LostJudgeError: it ended early.
     """
+    # This process knows the seed, and a worker may be of the same user.
+    hide_memory()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
         process = begin(complaints)
         try:

@@ -48,7 +48,7 @@ def main(prepared: "Prepared | None" = None) -> None:
     outside = os.getppid()
     nobody_listens = False
     try:
-        judge(before, Folders(files, scratch), tell, prepared)
+        judge(before, Folders(run, files, scratch), tell, prepared)
     except KeyboardInterrupt:
         nobody_listens = os.getppid() != outside
     except BrokenPipeError:
@@ -66,8 +66,15 @@ def stop(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Where the process that judges keeps its files, and where workers may write."""
+    """Where the process that judges keeps its files, and where workers may write.
 
+    Attributes:
+        run: holds all of them, and is the one that this process may write to.
+        files: its own.
+        scratch: for workers.
+    """
+
+    run: Path
     files: Path
     scratch: Path
 
@@ -97,6 +104,7 @@ def judge(
     # Imported here because ``outcomes`` has no use for torch.
     from . import running  # noqa: PLC0415
 
+    running.hide_memory()
     running.die_with_parent(signal.SIGTERM)
     running.warm_up()
     limits = running.Limits(**before["limits"])
@@ -111,8 +119,11 @@ def judge(
         with contextlib.closing(first_worker(setting, before["python"], prepared)) as warm:
             # Of this process alone: workers have limits of their own, or none.
             running.limit_memory(MOST_MEGABYTES)
-            found = running.measure(warm, limits.memory_megabytes)
-            tell("isolation", **asdict(found.isolation()), missing=found.missing, mend=found.mend())
+            found = running.measure(
+                warm, limits.memory_megabytes, lambda: running.confine(folders.run, folders.files)
+            )
+            layers, mend = found.layers(), found.mend()
+            tell("isolation", **asdict(found.isolation()), missing=layers, mend=mend)
             if before["isolation"] == "strict" and (reason := found.not_strict()):
                 tell("fault", reason=reason)
                 return

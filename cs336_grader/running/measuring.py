@@ -1,12 +1,13 @@
-"""Finds out what is closed to workers, by having one of them try."""
+"""Finds out what is closed to workers, by having one of them try, and how the judge is confined."""
 
 import contextlib
 import os
 import secrets
 import shutil
 import socket
+import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,25 +17,29 @@ from cs336_grader.worker.isolation.attempts import Canaries
 from cs336_grader.worker.isolation.door import CLOSES, NAMESPACES
 from cs336_grader.worker.isolation.namespaces import how_to_allow
 
+from .confinement import Confinement
 from .faults import CouldNotRunError, WorkerLostError
 from .warm import WarmWorker
 
-RESOURCES = ("file system", "network", "processes", "signals", "memory")
-NEEDED = RESOURCES[:3]
+JUDGE = "judge"
+RESOURCES = ("file system", "network", "processes", "signals", "memory", JUDGE)
+NEEDED = ("file system", "network", "processes", JUDGE)
 MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a worker found.
+    """What a worker found, and what the judge found of itself.
 
     Attributes:
-        open_ways: what it could do, for each resource.
-        missing: why each layer is not in force; empty for one that is.
+        open_ways: what the worker could do, for each resource.
+        missing: why each layer is not in force for workers; empty for one that is.
+        confinement: what holds the judge.
     """
 
     open_ways: Mapping[str, Sequence[str]]
     missing: Mapping[str, str]
+    confinement: Confinement
 
     def isolation(self) -> Isolation:
         """The record of it."""
@@ -45,12 +50,15 @@ class Measured:
 
     def barrier(self, resource: str) -> Barrier:
         """Whether a resource is closed, and by what, or why not."""
-        ways = self.open_ways.get(resource, ["not tried"])
-        layers = [layer for layer, closes in CLOSES.items() if resource in closes]
+        ways = list(self.open_ways.get(resource, ["not tried"]))
+        layers = {layer: self.missing[layer] for layer in CLOSES if resource in CLOSES[layer]}
+        if resource == JUDGE:
+            ways += self.confinement.open_ways
+            layers = dict(self.confinement.missing)
         if not ways:
-            closing = [layer for layer in layers if not self.missing[layer]]
+            closing = [layer for layer, why in layers.items() if not why]
             return Barrier(resource, closed=True, by=", ".join(closing) or "the system")
-        lacking = [f"{layer} ({why})" for layer in layers if (why := self.missing[layer])]
+        lacking = [f"{layer} ({why})" for layer, why in layers.items() if why]
         text = ", ".join(ways)
         return Barrier(resource, closed=False, by="; missing: ".join([text, *lacking[:1]]))
 
@@ -63,13 +71,20 @@ class Measured:
         advice = f" This would help: {self.mend()}" if self.mend() else ""
         return f"strict isolation was asked for and cannot be had ({told}).{advice}"
 
+    def layers(self) -> dict[str, str]:
+        """Why each layer is not in force, those of the judge with its name."""
+        of_judge = {f"{JUDGE}: {layer}": why for layer, why in self.confinement.missing.items()}
+        return {**self.missing, **of_judge}
+
     def mend(self) -> str:
         """One line that would close more; empty where nothing is missing."""
         return how_to_allow() if self.missing[NAMESPACES] else ""
 
 
-def measure(warm: WarmWorker, memory_megabytes: int) -> Measured:
-    """Fork a worker as for a submission, have it try, and end it.
+def measure(
+    warm: WarmWorker, memory_megabytes: int, confine: Callable[[], Confinement]
+) -> Measured:
+    """Fork a worker as for a submission, have it try, and end it; then confine this process.
 
     Raises:
         CouldNotRunError: it ended before it had answered.
@@ -84,7 +99,8 @@ def measure(warm: WarmWorker, memory_megabytes: int) -> Measured:
             worker.let_go()
             warm.sweep()
             warm.clean()
-    return Measured(answer["open"], answer["missing"])
+    # Not before: what the worker was to reach lies outside the folder of this run.
+    return Measured(answer["open"], answer["missing"], confine())
 
 
 @contextlib.contextmanager
@@ -114,9 +130,18 @@ def canaries(memory_bytes: int) -> Iterator[Canaries]:
             udp_port=udp.getsockname()[1],
             abstract_socket=abstract,
             socket=path,
-            pid=os.getpid(),
+            pid=stack.enter_context(bystander()),
+            judge=os.getpid(),
             memory_bytes=memory_bytes,
         )
+
+
+@contextlib.contextmanager
+def bystander() -> Iterator[int]:
+    """A process that any program of the same user could be; it waits, and ends with this one."""
+    command = ["cat"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        yield process.pid
 
 
 def listener(family: int, address: Any) -> socket.socket:

@@ -50,6 +50,15 @@ def told_of(pid: int) -> list[bytes]:
     return said_at(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
 
 
+def innermost_id(pid: int) -> int:
+    """The id of a process in the namespace that it lives in."""
+    with suppress(OSError):
+        for line in said_at(f"/proc/{pid}/status").splitlines():
+            if line.startswith(b"NSpid:"):
+                return int(line.split()[-1])
+    return pid
+
+
 def pids_below(process: psutil.Process) -> Iterator[int]:
     """The ids of all processes that descend from one, each as soon as it is known."""
     if not children_are_listed():
@@ -102,12 +111,8 @@ def memory_of_threads(pid: int) -> int:
     return pages * PAGE_BYTES
 
 
-def proportional(process: psutil.Process) -> int:
-    """The memory of a process in bytes, where what is shared is divided among those who share."""
-    try:
-        for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+def resident(process: psutil.Process) -> int:
+    """The memory of a process in bytes, with all that it shares with others; 0 if it is gone."""
+    with suppress(psutil.Error):
         return process.memory_info().rss or memory_of_threads(process.pid)
-    except (OSError, psutil.Error):
-        return 0
+    return 0

@@ -20,7 +20,7 @@ from cs336_grader.worker.process import become_worker
 
 from .faults import CouldNotRunError, WorkerLostError
 from .greeting import ask_for_credentials, greeting
-from .processes import has_not_ended, parent_of, pids_below
+from .processes import has_not_ended, innermost_id, parent_of, pids_below
 
 # The warm worker has nothing left to do when it is to end.
 END_SECONDS = 5
@@ -288,6 +288,18 @@ class WarmWorker:
             CouldNotRunError: the warm worker has ended.
         """
         self.tell({"op": "clean"})
+
+    def memory_of(self, pids: list[int]) -> list[int]:
+        """The memory of processes in bytes, each one's part of what it shares; 0 if not known.
+
+        The system does not tell the judge, which is confined. Nothing else must be asked of the
+        warm worker at the time.
+        """
+        inner = [innermost_id(pid) for pid in pids]
+        try:
+            return list(self.worker.ask({"op": "memory", "pids": inner})["bytes"])
+        except WorkerLostError:
+            return [0] * len(pids)
 
     def usage(self) -> dict[str, float]:
         """What all that descended from it and has ended took, as the system counts it.

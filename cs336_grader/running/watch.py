@@ -11,7 +11,7 @@ import psutil
 from cs336_grader.worker.isolation.limits import Limits
 
 from .faults import CouldNotRunError
-from .processes import memory_of_threads, pids_below, proportional
+from .processes import pids_below, resident
 from .turns import Turns
 from .warm import WarmWorker, Worker
 
@@ -145,13 +145,13 @@ class Watch:
     def breach(self, pids: list[int]) -> str:
         """What processes use beyond their limits, in words; empty if nothing."""
         limits = self.limits
-        cpu_seconds, resident, threads = 0.0, 0, 0
+        cpu_seconds, memory, threads = 0.0, 0, 0
         processes: list[psutil.Process] = []
         for pid in pids:
             with suppress(psutil.Error), (process := psutil.Process(pid)).oneshot():
                 processes.append(process)
                 cpu_seconds += sum(process.cpu_times()[:4])
-                resident += process.memory_info().rss or memory_of_threads(process.pid)
+                memory += resident(process)
                 threads += process.num_threads()
         if cpu_seconds > limits.cpu_seconds:
             return f"it used more than {limits.cpu_seconds:g} seconds of processor time"
@@ -159,9 +159,26 @@ class Watch:
             return f"it started more than {limits.processes} processes and threads"
         # What processes share is in each one's count: looked at only where it could matter.
         allowed = limits.memory_megabytes * MEBIBYTE
-        if resident > allowed and held(processes) > allowed:
+        if memory > allowed and self.held(processes) > allowed:
             return f"it used more than {limits.memory_megabytes} MB of memory"
         return ""
+
+    def held(self, processes: list[psutil.Process]) -> int:
+        """The bytes of memory that processes have, each one's part of what they share.
+
+        They stand still meanwhile: with a hundred that are busy, it would take as long as all
+        limits.
+        """
+        try:
+            for process in processes:
+                with suppress(psutil.Error):
+                    process.suspend()
+            parts = self.warm.memory_of([process.pid for process in processes])
+            return sum(part or resident(p) for part, p in zip(parts, processes, strict=True))
+        finally:
+            for process in processes:
+                with suppress(psutil.Error):
+                    process.resume()
 
 
 def processes_started(worker: Worker) -> str:
@@ -176,19 +193,3 @@ def processes_started(worker: Worker) -> str:
         " may import your modules again: start processes inside functions only, never while a"
         " module is imported. A process that fails sends no result: wait for each with a timeout"
     )
-
-
-def held(processes: list[psutil.Process]) -> int:
-    """The bytes of memory that processes have, each one's part of what they share.
-
-    They stand still meanwhile: with a hundred that are busy, it would take as long as all limits.
-    """
-    try:
-        for process in processes:
-            with suppress(psutil.Error):
-                process.suspend()
-        return sum(map(proportional, processes))
-    finally:
-        for process in processes:
-            with suppress(psutil.Error):
-                process.resume()

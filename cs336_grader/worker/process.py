@@ -28,7 +28,7 @@ from .forks import fork_alone, fork_and_wait
 from .hugepages import collect_memory, forget_code, move_code
 from .isolation.attempts import Canaries
 from .isolation.door import Door
-from .isolation.limits import Limits
+from .isolation.limits import Limits, proportional
 from .isolation.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from .isolation.view import View
 from .rehearsal import rehearse
@@ -171,6 +171,8 @@ def answer_of(door: Door, message: Message) -> Message | None:
     if message["op"] == "clean":
         door.clean()
         return {"op": "cleaned"}
+    if message["op"] == "memory":
+        return {"op": "counted", "bytes": [proportional(pid) for pid in message["pids"]]}
     if message["op"] == "usage":
         reap()
         return {"op": "used", **usage()}

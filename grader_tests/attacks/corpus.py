@@ -1,11 +1,11 @@
 """All attacks by what each does, in a sentence's words."""
 
-from . import ending, inner, lies, network, secrets_sought, sources, wire, world
+from . import ending, inner, lies, network, processes, secrets_sought, sources, wire, world
 from .attack import Attack
 
-FAMILIES = (ending, inner, secrets_sought, network, world, wire, lies, sources)
+FAMILIES = (ending, inner, secrets_sought, network, processes, world, wire, lies, sources)
 # What layers of isolation make a difference for; the rest is up to the process that judges.
-LAYERED = (ending, inner, secrets_sought, network, world)
+LAYERED = (ending, inner, secrets_sought, network, processes, world)
 # What can be let loose where nothing is closed.
 INNER = (inner, wire, lies)
 CORPUS: dict[str, Attack] = {

@@ -1,4 +1,4 @@
-"""Lets every attack of `raiders` loose on this machine, and prints what was got.
+"""Lets the attacks of `raiders` and `judge_raiders` loose on this machine, and prints their loot.
 
 Run as a program, so that it can be run as another user and where system calls are refused.
 """
@@ -6,6 +6,7 @@ Run as a program, so that it can be run as another user and where system calls a
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +17,19 @@ from typing import Any
 import psutil
 
 import cs336_grader
-from cs336_grader.running import RunningSubmission, Setting, fork_warm_worker, warm_up
+from cs336_grader.running import (
+    RunningSubmission,
+    Setting,
+    fork_warm_worker,
+    hide_memory,
+    warm_up,
+)
+from cs336_grader.running.confinement import Confinement
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
 from cs336_grader.running.measuring import canaries, measure
 from grader_tests.limits import limits_with
 
-from .raiders import ATTACKS
+from .judge_raiders import ATTACKS
 
 SECRET = "a-secret-of-the-environment"  # noqa: S105 (whoever reads it has read an environment)
 # Two raids at a time must not take each other's daemons for their own.
@@ -31,17 +39,23 @@ LIMITS = limits_with(check_seconds=20, memory_megabytes=1024)
 
 def main() -> None:
     """Print what was measured and what each attack got."""
+    # As the judge does, in whose place this process is.
+    hide_memory()
     warm_up()
     with tempfile.TemporaryDirectory() as run, contextlib.ExitStack() as stack:
         staged, scratch = Path(run, "staged"), Path(run, "scratch")
         staged.mkdir()
         scratch.mkdir()
-        source = Path(__file__).with_name("raiders.py").read_text(encoding="utf-8")
-        (staged / "adapters.py").write_text(source, encoding="utf-8")
+        (staged / "raids").mkdir()
+        for name in ("__init__.py", "raiders.py", "judge_raiders.py"):
+            shutil.copy(Path(__file__).with_name(name), staged / "raids")
+        lines = (f"from raids.{name} import *\n" for name in ("raiders", "judge_raiders"))
+        (staged / "adapters.py").write_text("".join(lines), encoding="utf-8")
         setting = Setting(staged, scratch, LIMITS, ("cs336_grader", "cs336_basics"))
         found = stack.enter_context(canaries(2**31))
         warm = stack.enter_context(contextlib.closing(fork_warm_worker(setting)))
-        measured = measure(warm, LIMITS.memory_megabytes)
+        # More would be in the way of what follows: see test_confinement.py.
+        measured = measure(warm, LIMITS.memory_megabytes, lambda: Confinement({}, []))
         load = {"root": str(staged), "search_paths": ["."], "module": "adapters", "unmet": {}}
         submission = RunningSubmission(warm, {**load, "package": "basics", "rules": {}}, LIMITS)
         stack.enter_context(contextlib.closing(submission))

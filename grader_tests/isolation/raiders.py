@@ -94,6 +94,25 @@ def change_the_submission(_target: Target) -> str:
 
 
 @against("file system")
+def close_the_submission(_target: Target) -> str:
+    """Takes its own source away from all readers, by the file that it may read."""
+    descriptor = os.open(__file__, os.O_RDONLY)
+    before = os.fstat(descriptor)
+    for change in (
+        lambda: os.fchmod(descriptor, 0),
+        lambda: os.fchown(descriptor, -1, os.getgid()),
+        lambda: os.setxattr(descriptor, "user.mine", b""),
+        lambda: os.utime(descriptor, (0, 0)),
+    ):
+        with contextlib.suppress(OSError):
+            change()
+    after = os.fstat(descriptor)
+    if (before.st_mode, before.st_ctime_ns) != (after.st_mode, after.st_ctime_ns):
+        return __file__
+    raise OSError("no way")
+
+
+@against("file system")
 def import_the_reference(_target: Target) -> str:
     """Imports what lies beside the grader and what is installed under the same name."""
     from cs336_basics import model  # noqa: PLC0415
@@ -191,6 +210,13 @@ def attach_to_a_process(target: Target) -> str:
     if descriptor >= 0 and libc.syscall(pidfd_getfd, descriptor, 0, 0) >= 0:
         return "borrowed"
     raise OSError("no way")
+
+
+@against("anything")
+def signal_its_own_group(_target: Target) -> None:
+    """Ends all that belongs to its group, which it was born into."""
+    with contextlib.suppress(OSError):
+        os.killpg(0, signal.SIGKILL)
 
 
 @against("anything")

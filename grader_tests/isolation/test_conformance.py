@@ -10,7 +10,7 @@ import pytest
 
 from grader_tests.assignments import ROOT
 
-from .raiders import ATTACKS
+from .judge_raiders import ATTACKS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
 POORER = [sys.executable, "-m", "grader_tests.isolation.poorer"]
@@ -48,6 +48,13 @@ def test_something_is_closed_everywhere(place: str) -> None:
     """The layers that are left still close what they can."""
     level = raided(place)["measured"]["level"]
     assert LEVELS.index(level) >= LEVELS.index(PLACES[place][1])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_judge_is_closed_everywhere(place: str) -> None:
+    """What reads, writes and schedules other processes does not reach it, whatever is missing."""
+    barriers = raided(place)["measured"]["barriers"]
+    assert [b["closed"] for b in barriers if b["resource"] == "judge"] == [True], barriers
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

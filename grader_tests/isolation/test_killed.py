@@ -51,12 +51,11 @@ def hanging_run(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[
     try:
         launcher = psutil.Process(process.pid)
         tree: list[psutil.Process] = []
-        end = time.monotonic() + END_SECONDS
-        while len(tree) < SMALLEST_TREE and time.monotonic() < end:
-            time.sleep(0.05)
-            tree = launcher.children(recursive=True)
-        time.sleep(0.3)
-        tree = launcher.children(recursive=True)
+        end, before = time.monotonic() + END_SECONDS, None
+        # Those that find out what is closed come and go.
+        while (len(tree) < SMALLEST_TREE or tree != before) and time.monotonic() < end:
+            time.sleep(0.5)
+            before, tree = tree, launcher.children(recursive=True)
         assert len(tree) >= SMALLEST_TREE, tree
         yield process, tree
     finally:

@@ -1,14 +1,18 @@
 """`cs336 grade --isolation` and `cs336 doctor`, on this machine and on a poorer one."""
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from grader_tests.assignments import TINY
 from grader_tests.commands import ENVIRONMENT, PROGRAM
+
+from .test_conformance import PLACES
 
 POORER = [sys.executable, "-m", "grader_tests.isolation.poorer", "--refuse", "namespaces", "--"]
 
@@ -58,6 +62,18 @@ def test_auto_takes_the_next_best(tmp_path: Path) -> None:
     closed = {barrier["resource"]: barrier["closed"] for barrier in isolation["barriers"]}
     assert isolation["level"] == "partial"
     assert not closed["network"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
+@pytest.mark.parametrize("place", [place for place, (options, _) in PLACES.items() if options])
+def test_right_work_has_full_marks_everywhere(place: str) -> None:
+    """Whatever is missing, and although the judge is confined."""
+    options, _ = PLACES[place]
+    # Another user cannot enter pytest's own folder.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)  # noqa: S103 (as meant)
+        code, report = grade(Path(folder), before=(*POORER[:3], *options, "--"))
+    assert (code, report["score"]) == (0, 9)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")

@@ -150,6 +150,15 @@ def late_forks():
     time.sleep(1000)
 
 
+def share():
+    held = bytearray(b"x") * (400 * 2**20)
+    for _ in range(8):
+        if os.fork() == 0:
+            time.sleep(1.5)
+            os._exit(len(held) % 2)
+    return 42 + sum(os.wait()[1] for _ in range(8))
+
+
 def nest():
     for _ in range(900):
         os.mkdir("deeper")
@@ -181,7 +190,7 @@ BREACHES = {
     "fill_shared_memory": "OSError: .*(File too large|No space left on device)",
     "segfault": "the process ended before it answered",
 }
-HARMLESS = ("flood", "daemon", "relay", "nest")
+HARMLESS = ("flood", "daemon", "relay", "share", "nest")
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +241,7 @@ def test_a_breach_costs_one_check(submission: RunningSubmission, adapter: str) -
 
 @pytest.mark.parametrize("adapter", HARMLESS)
 def test_what_is_discarded_costs_nothing(submission: RunningSubmission, adapter: str) -> None:
-    """Output without end, processes left behind and the deepest of folders are cleared away."""
+    """Output, processes left behind, deep folders; and memory that many share counts once."""
     with submission.check(adapter) as adapters:
         assert getattr(adapters, adapter)() == 42
     assert_nothing_is_left(submission)

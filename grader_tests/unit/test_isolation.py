@@ -7,18 +7,33 @@ import pytest
 
 from cs336_grader.records import Barrier, Isolation, Measurement
 from cs336_grader.reports import measurement
-from cs336_grader.running.measuring import Measured
+from cs336_grader.running.confinement import Confinement
+from cs336_grader.running.measuring import RESOURCES, Measured
 from cs336_grader.worker.isolation import landlock, seccomp
 from cs336_grader.worker.isolation.door import CLOSES, NAMESPACES
 from cs336_grader.worker.isolation.view import View
 
+CONFINED = Confinement({"Landlock": ""}, [])
 CLONE_THREAD_FLAGS, CLONE_NEWUSER = 0x3D0F00, 0x10000000
 NUMBERS = {
-    "x86_64": {"read": 0, "ptrace": 101, "socket": 41, "clone": 56, "clone3": 435, "ioctl": 16},
-    "aarch64": {"read": 63, "ptrace": 117, "socket": 198, "clone": 220, "clone3": 435, "ioctl": 29},
+    "read": (0, 63),
+    "ptrace": (101, 117),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "clone": (56, 220),
+    "clone3": (435, 435),
+    "ioctl": (16, 29),
+    "execve": (59, 221),
+    "sched_setaffinity": (203, 122),
+    "sched_getaffinity": (204, 123),
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "prlimit": (302, 261),
+    "fchmod": (91, 52),
 }
-# A call, its first two arguments, and what is to come of it: nothing, or an error.
-CALLS = [
+MACHINES = ("x86_64", "aarch64")
+# A call, its first arguments, and what is to come of it: nothing, or an error.
+CALLS: list[tuple[str, tuple[int, ...], int | None]] = [
     ("read", (0, 0), None),
     ("ptrace", (0, 0), errno.EPERM),
     ("socket", (1, 1), None),
@@ -30,12 +45,42 @@ CALLS = [
     ("ioctl", (0, 0x5413), None),
     ("ioctl", (0, 0x5412), errno.EPERM),
     ("ioctl", (0, 0x1_0000_5412), errno.EPERM),
+    ("execve", (1, 1), None),
+    ("sched_setaffinity", (0, 8), None),
+    ("sched_setaffinity", (77, 8), errno.EPERM),
+    ("sched_getaffinity", (77, 8), None),
+    ("setpriority", (0, 0), None),
+    ("setpriority", (0, 77), errno.EPERM),
+    ("setpriority", (1, 0), errno.EPERM),
+    ("setpriority", (2, 0), errno.EPERM),
+    ("ioprio_set", (1, 0), None),
+    ("ioprio_set", (1, 77), errno.EPERM),
+    ("ioprio_set", (3, 0), errno.EPERM),
+    ("prlimit", (0, 7, 0x7000, 0), None),
+    ("prlimit", (77, 7, 0, 0x7000), None),
+    ("prlimit", (77, 7, 0x7000, 0), errno.EPERM),
+    ("prlimit", (77, 7, 0x1_0000_0000, 0), errno.EPERM),
+    ("fchmod", (3, 0), None),
+]
+CALLS_OF_JUDGE: list[tuple[str, tuple[int, ...], int | None]] = [
+    ("read", (0, 0), None),
+    ("ptrace", (0, 0), errno.EPERM),
+    ("execve", (1, 1), errno.EPERM),
+    ("socket", (1, 1), errno.EPERM),
+    ("socketpair", (1, 1 | 0o2000000), None),
+    ("socketpair", (1, 2), errno.EPERM),
+    ("socketpair", (1, 3), errno.EPERM),
+    ("socketpair", (1, 5), None),
+    ("sched_setaffinity", (77, 8), None),
+    ("clone", (CLONE_THREAD_FLAGS, 0), None),
+    # Nothing is done, and nothing is said.
+    ("fchmod", (3, 0), 0),
 ]
 
 
-def run(machine: str, data: dict[int, int]) -> int | None:
-    """The error that the filter answers with, as the kernel's machine would find it."""
-    steps, accumulator, at = seccomp.program(machine), 0, 0
+def run(steps: list[seccomp.Instruction], data: dict[int, int]) -> int | None:
+    """The error that a filter answers with, as the kernel's machine would find it."""
+    accumulator, at = 0, 0
     while True:
         code, if_true, if_false, value = steps[at]
         at += 1
@@ -52,40 +97,51 @@ def run(machine: str, data: dict[int, int]) -> int | None:
             at += if_true if holds else if_false
 
 
-def called(machine: str, number: int, arguments: tuple[int, int]) -> dict[int, int]:
-    """What the filter sees of a call."""
-    low = {seccomp.ARGUMENTS + 8 * i: value & 0xFFFFFFFF for i, value in enumerate(arguments)}
+def called(machine: str, number: int, arguments: tuple[int, ...]) -> dict[int, int]:
+    """What a filter sees of a call."""
+    words = {
+        seccomp.ARGUMENTS + 8 * i + 4 * upper: value >> 32 * upper & 0xFFFFFFFF
+        for i, value in enumerate(arguments)
+        for upper in (0, 1)
+    }
     return {
         seccomp.NUMBER: number,
         seccomp.ARCHITECTURE: seccomp.AUDIT_ARCHITECTURE[machine],
-        **low,
+        **words,
     }
 
 
-@pytest.mark.parametrize("machine", NUMBERS)
-@pytest.mark.parametrize(("name", "arguments", "error"), CALLS)
-def test_the_filter_refuses_what_it_should(
-    machine: str, name: str, arguments: tuple[int, int], error: int | None
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("of_judge", "name", "arguments", "error"),
+    [*((False, *one) for one in CALLS), *((True, *one) for one in CALLS_OF_JUDGE)],
+)
+def test_a_filter_refuses_what_it_should(
+    machine: str, of_judge: bool, name: str, arguments: tuple[int, ...], error: int | None
 ) -> None:
     """On both kinds of processor, by number and by arguments."""
-    assert run(machine, called(machine, NUMBERS[machine][name], arguments)) == error
+    steps = (seccomp.for_judge if of_judge else seccomp.for_workers)(machine)
+    number = NUMBERS[name][MACHINES.index(machine)]
+    assert run(steps, called(machine, number, arguments)) == error
 
 
 def test_the_filter_knows_one_set_of_numbers() -> None:
     """Another set would let every call through under another number."""
-    data = called("x86_64", 0, (0, 0))
-    assert run("x86_64", {**data, seccomp.ARCHITECTURE: 0x40000003}) == errno.EPERM
-    assert run("x86_64", {**data, seccomp.NUMBER: seccomp.X32 | 101}) == errno.EPERM
+    steps, data = seccomp.for_workers("x86_64"), called("x86_64", 0, (0, 0))
+    assert run(steps, {**data, seccomp.ARCHITECTURE: 0x40000003}) == errno.EPERM
+    assert run(steps, {**data, seccomp.NUMBER: seccomp.X32 | 101}) == errno.EPERM
     with pytest.raises(OSError, match="not known on riscv64"):
-        seccomp.program("riscv64")
+        seccomp.for_workers("riscv64")
 
 
-def measured(open_ways: dict[str, list[str]], missing: dict[str, str]) -> Measured:
+def measured(
+    open_ways: dict[str, list[str]], missing: dict[str, str], judge: Confinement = CONFINED
+) -> Measured:
     """What a worker found, where only some ways were open and some layers missing."""
-    resources = ("file system", "network", "processes", "signals", "memory")
     return Measured(
-        {resource: open_ways.get(resource, []) for resource in resources},
+        {resource: open_ways.get(resource, []) for resource in RESOURCES},
         {**dict.fromkeys(CLOSES, ""), **missing},
+        judge,
     )
 
 
@@ -94,9 +150,19 @@ def test_the_level_is_what_was_measured() -> None:
     assert measured({}, {}).isolation().level == "strict"
     assert measured({"signals": ["x"]}, {}).isolation().level == "strict"
     assert measured({"network": ["TCP connects"]}, {}).isolation().level == "partial"
-    everything = {r: ["x"] for r in ("file system", "network", "processes", "signals", "memory")}
-    assert measured(everything, {}).isolation().level == "none"
-    assert Measured({}, dict.fromkeys(CLOSES, "")).isolation().level == "none"
+    assert measured({r: ["x"] for r in RESOURCES}, {}).isolation().level == "none"
+    assert Measured({}, dict.fromkeys(CLOSES, ""), CONFINED).isolation().level == "none"
+
+
+def test_the_judge_is_measured_by_a_worker_and_by_itself() -> None:
+    """Strict isolation needs both, and what holds the judge are layers of its own."""
+    assert measured({}, {}).barrier("judge") == Barrier("judge", closed=True, by="Landlock")
+    reached = measured({"judge": ["its memory can be read"]}, {})
+    assert reached.barrier("judge").by == "its memory can be read"
+    loose = measured({}, {}, Confinement({"Landlock": "none here"}, ["it can write"]))
+    assert loose.barrier("judge").by == "it can write; missing: Landlock (none here)"
+    assert {found.isolation().level for found in (reached, loose)} == {"partial"}
+    assert loose.layers()["judge: Landlock"] == "none here"
 
 
 def test_strict_says_what_is_open_and_what_would_help() -> None:

@@ -10,11 +10,15 @@ import mmap
 import os
 import socket
 import stat
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from .syscalls import checked, libc
+
+if sys.platform != "win32":
+    import resource
 
 TIMEOUT_SECONDS = 0.5
 
@@ -29,7 +33,8 @@ class Canaries:
         udp_port: something listens there.
         abstract_socket: the name of a socket that something listens at.
         socket: the path of another.
-        pid: a process.
+        pid: a process of the grader's user, open to all others of that user.
+        judge: the judge.
         memory_bytes: more than a process may have.
     """
 
@@ -39,6 +44,7 @@ class Canaries:
     abstract_socket: str
     socket: str
     pid: int
+    judge: int
     memory_bytes: int
 
     def attempts(self) -> dict[str, dict[str, Callable[[], object]]]:
@@ -62,7 +68,15 @@ class Canaries:
             "processes": {
                 "processes outside can be seen": lambda: opened(f"/proc/{self.pid}/status"),
                 "their environment can be read": lambda: opened(f"/proc/{self.pid}/environ"),
-                "their memory can be read": self.peek,
+                "their memory can be read": lambda: reach_memory(self.pid, writing=False),
+                "their memory can be written": lambda: reach_memory(self.pid, writing=True),
+                "their scheduling can be changed": lambda: reschedule(self.pid),
+            },
+            "judge": {
+                "its environment can be read": lambda: opened(f"/proc/{self.judge}/environ"),
+                "its memory can be read": lambda: reach_memory(self.judge, writing=False),
+                "its memory can be written": lambda: reach_memory(self.judge, writing=True),
+                "its scheduling can be changed": lambda: reschedule(self.judge),
             },
             "signals": {"processes outside can be signalled": lambda: os.kill(self.pid, 0)},
             "memory": {"more memory than allowed can be had": self.allocate},
@@ -84,17 +98,6 @@ class Canaries:
         """Send a datagram."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             sender.sendto(b"canary", ("127.0.0.1", self.udp_port))
-
-    def peek(self) -> None:
-        """Ask for a byte that no process has: whoever may not ask at all hears so instead."""
-        there, here = (ctypes.c_size_t * 2)(1, 1), (ctypes.c_size_t * 2)(1, 1)
-        one, none = ctypes.c_ulong(1), ctypes.c_ulong(0)
-        read = libc().process_vm_readv
-        try:
-            checked(read(self.pid, ctypes.byref(here), one, ctypes.byref(there), one, none), "peek")
-        except OSError as error:
-            if error.errno != errno.EFAULT:
-                raise
 
     def allocate(self) -> None:
         """Reserve memory, and touch none of it."""
@@ -121,6 +124,44 @@ def connect(family: int, address: object) -> None:
     with socket.socket(family, socket.SOCK_STREAM) as client:
         client.settimeout(TIMEOUT_SECONDS)
         client.connect(address)  # type: ignore[arg-type]  # each family has its own kind
+
+
+def reach_memory(pid: int, *, writing: bool) -> None:
+    """Open the memory of a process, or ask for a byte that no process has.
+
+    Raises:
+        OSError: neither is allowed.
+    """
+    if succeeds(lambda: os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR if writing else 0))):
+        return
+    there, here = (ctypes.c_size_t * 2)(1, 1), (ctypes.c_size_t * 2)(1, 1)
+    one, none = ctypes.c_ulong(1), ctypes.c_ulong(0)
+    copy = libc().process_vm_writev if writing else libc().process_vm_readv
+    try:
+        checked(copy(pid, ctypes.byref(here), one, ctypes.byref(there), one, none), "reach")
+    except OSError as error:
+        # Who may ask learns that there is no such byte.
+        if error.errno != errno.EFAULT:
+            raise
+
+
+def reschedule(pid: int) -> None:
+    """Set what decides when a process runs, and on which processor, to what it is already.
+
+    Raises:
+        OSError: none of it can be set.
+    """
+    limit = resource.RLIMIT_CPU
+    ways: list[Callable[[], object]] = [
+        lambda: os.sched_setaffinity(pid, os.sched_getaffinity(pid)),
+        lambda: os.sched_setscheduler(pid, os.sched_getscheduler(pid), os.sched_getparam(pid)),
+        lambda: os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, pid)),
+        lambda: resource.prlimit(pid, limit, resource.prlimit(pid, limit)),
+        lambda: os.close(os.open(f"/proc/{pid}/autogroup", os.O_WRONLY)),
+        lambda: os.close(os.open(f"/proc/{pid}/oom_score_adj", os.O_WRONLY)),
+    ]
+    if not any(map(succeeds, ways)):
+        raise OSError("nothing can be set")
 
 
 def opened(path: str) -> None:

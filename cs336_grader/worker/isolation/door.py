@@ -64,6 +64,8 @@ class Door:
 
     def prepare(self) -> None:
         """Leave the namespaces and the root that are shared with others, as far as possible."""
+        # Whoever forked this process may be closed; what follows writes to files in ``/proc``.
+        privileges.show_memory()
         with suppress(OSError):
             limits.be_ended_first()
         if self.user != os.geteuid():
@@ -79,6 +81,7 @@ class Door:
         os.chdir(self.view.scratch)
         if not self.missing[PROCESSES]:
             self.processes = os.stat(view.PROCESSES).st_dev
+        privileges.hide_memory()
 
     def trial(self) -> dict[str, str]:
         """Why layers cannot be had: found out by a process that is thrown away.
@@ -153,6 +156,10 @@ class Door:
 
     def close(self) -> None:
         """Give up all that importing a submission does not need."""
+        # Its memory is the submission's own, which may look at itself.
+        privileges.show_memory()
+        # A signal to its own group must not reach those that it was forked from.
+        os.setsid()
         self.attempt(PROCESSES, lambda: view.own_processes(self.processes))
         self.attempt(RESOURCE_LIMITS, lambda: limits.apply(self.limits, others=self.others))
         if not self.missing[CAPABILITIES]:
@@ -169,7 +176,7 @@ class Door:
     def filter_calls(self) -> None:
         """Refuse system calls; where only Landlock stands before the user's files, a few more."""
         in_sight = bool(self.missing[VIEW] and self.missing[USER])
-        seccomp.install(seccomp.program(MACHINE, keep_attributes=in_sight))
+        seccomp.install(seccomp.for_workers(MACHINE, keep_attributes=in_sight))
 
     @property
     def imported(self) -> str:

@@ -17,12 +17,15 @@ from .syscalls import (
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+REMOVE_DIR = 1 << 4
 # All that makes and removes, in the order of the bits.
 MAKE_REMOVE = ((1 << 13) - 1) & ~(EXECUTE | WRITE_FILE | READ_FILE | READ_DIR)
+# Through a device file, root would write to a disk.
+MAKE_DEVICES = 1 << 6 | 1 << 11
 READ = EXECUTE | READ_FILE | READ_DIR
 OF_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 BIND_AND_CONNECT_TCP = 0b11
-ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
+ABSTRACT_SOCKETS, SIGNALS = 0b01, 0b10
 WITH_TCP, WITH_SCOPES = 4, 6
 
 
@@ -60,6 +63,8 @@ class Ruleset:
         writable: what may be written to.
         devices: device files, or folders of such.
         listed: folders of which the names may be read.
+        emptied: folders in which and below which empty folders may be removed.
+        signals: whether processes may be signalled that are not restricted by this.
 
     Raises:
         OSError: the system refuses.
@@ -71,6 +76,9 @@ class Ruleset:
         writable: Iterable[str],
         devices: Iterable[str],
         listed: Iterable[str] = (),
+        emptied: Iterable[str] = (),
+        *,
+        signals: bool = False,
     ) -> None:
         release = version()
         known = known_rights(release)
@@ -79,7 +87,7 @@ class Ruleset:
         if release >= WITH_TCP:
             attributes[1], size = BIND_AND_CONNECT_TCP, 16
         if release >= WITH_SCOPES:
-            attributes[2], size = ABSTRACT_SOCKETS_AND_SIGNALS, 24
+            attributes[2], size = ABSTRACT_SOCKETS | (0 if signals else SIGNALS), 24
         self.descriptor = syscall(
             LANDLOCK_CREATE_RULESET,
             "landlock_create_ruleset",
@@ -90,7 +98,8 @@ class Ruleset:
         rights = {
             READ: readable,
             READ_DIR: listed,
-            known: writable,
+            REMOVE_DIR: emptied,
+            known & ~MAKE_DEVICES: writable,
             (READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV) & known: devices,
         }
         try:
@@ -104,8 +113,9 @@ class Ruleset:
     def enforce(self) -> None:
         """Hold this process and its descendants to it.
 
-        Where the system can do that, TCP is closed too, and signals and abstract sockets reach only
-        those that are restricted by this call. No new privileges must have been set.
+        Where the system can do that, TCP is closed too, and abstract sockets, and signals if they
+        are no exception, reach only those that are restricted by this call. No new privileges must
+        have been set.
 
         Raises:
             OSError: the system refuses.

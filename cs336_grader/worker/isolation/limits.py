@@ -92,6 +92,18 @@ def processes_of(user: int) -> int:
     return found
 
 
+def proportional(pid: int) -> int:
+    """The memory of a process in bytes, its part of what it shares with others; 0 if not known."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
+            for line in rollup:
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
 def limit_cpu(limits: Limits) -> None:
     """Let this process and each that descends from it have so much of the processor."""
     if sys.platform == "win32":

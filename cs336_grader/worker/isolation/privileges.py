@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import sys
 
 from .syscalls import (
     CAPSET,
@@ -10,8 +11,10 @@ from .syscalls import (
     PR_CAP_AMBIENT,
     PR_CAP_AMBIENT_CLEAR_ALL,
     PR_CAPBSET_DROP,
+    PR_GET_DUMPABLE,
     PR_SET_DUMPABLE,
     PR_SET_NO_NEW_PRIVS,
+    libc,
     prctl,
     syscall,
 )
@@ -39,7 +42,25 @@ def become(user: int) -> None:
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
     # Who changes the user is taken for a program that may hold secrets of another: this is not.
+    show_memory()
+
+
+def hide_memory() -> None:
+    """Close this process to others of its user: its memory, its files, and most of its ``/proc``.
+
+    Those that it forks are closed too, programs that it starts are not.
+    """
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def show_memory() -> None:
+    """Undo ``hide_memory``."""
     prctl(PR_SET_DUMPABLE, 1)
+
+
+def hides_memory() -> bool:
+    """Whether this process is closed to others of its user."""
+    return sys.platform == "linux" and int(libc().prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)) == 0
 
 
 def drop_bounding_capabilities() -> None:

@@ -1,12 +1,13 @@
-"""A filter of system calls: what no submission needs and an attack would begin with.
+"""Filters of system calls, for workers and for the judge: calls that an attack would begin with.
 
-Threads, processes, pipes and sockets between them stay as they are. The filter is a program for the
+Threads, processes, pipes and sockets between them stay as they are. A filter is a program for the
 kernel's small machine (see seccomp(2)) that looks at the number and the arguments of each call.
 """
 
 import ctypes
 import errno
 import struct
+from collections.abc import Iterable, Mapping
 
 from .syscalls import PR_SET_SECCOMP, prctl
 
@@ -17,8 +18,11 @@ AUDIT_ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # The second set of numbers on x86-64.
 X32 = 0x40000000
 
-# Each with its number on x86-64 and on 64-bit ARM; None where there is no such call.
-REFUSED: dict[str, tuple[int | None, int | None]] = {
+Instruction = tuple[int, int, int, int]
+# Of a call on x86-64 and on 64-bit ARM; None where there is no such call.
+Numbers = tuple[int | None, int | None]
+
+REFUSED: dict[str, Numbers] = {
     # into other processes
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -86,14 +90,16 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "uselib": (134, None),
     "ustat": (136, None),
 }
-# They act on a path without opening it: Landlock has no say in them. Programs that copy files make
-# these calls as a courtesy: they are told that it was done.
-IGNORED: dict[str, tuple[int | None, int | None]] = {
+# They change a file that was not opened for writing: Landlock has no say in them. Programs that
+# copy files make these calls as a courtesy: they are told that it was done.
+IGNORED: dict[str, Numbers] = {
     "chmod": (90, None),
+    "fchmod": (91, 52),
     "fchmodat": (268, 53),
     "fchmodat2": (452, 452),
     "chown": (92, None),
     "lchown": (94, None),
+    "fchown": (93, 55),
     "fchownat": (260, 54),
     "utime": (132, None),
     "utimes": (235, None),
@@ -101,23 +107,43 @@ IGNORED: dict[str, tuple[int | None, int | None]] = {
     "utimensat": (280, 88),
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
     "setxattrat": (463, 463),
     "removexattr": (197, 14),
     "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
     "removexattrat": (466, 466),
 }
-SOCKET, CLONE, CLONE3, IOCTL, PRLIMIT = (41, 198), (56, 220), (435, 435), (16, 29), (302, 261)
+# What the judge has no use for, besides.
+REFUSED_TO_JUDGE: dict[str, Numbers] = {
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "bind": (49, 200),
+}
+# The first argument names the process or thread that is scheduled in another way; 0 is the caller.
+SCHEDULING: dict[str, Numbers] = {
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+}
+SETPRIORITY, IOPRIO_SET, PRLIMIT = (141, 140), (251, 30), (302, 261)
+SOCKET, SOCKETPAIR, CLONE, CLONE3, IOCTL = (41, 198), (53, 199), (56, 220), (435, 435), (16, 29)
 # mount, cgroup, host name, messages, user, processes, network
 NEW_NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x60000000
-AF_UNIX = 1
+AF_UNIX, PRIO_PROCESS, IOPRIO_WHO_PROCESS = 1, 0, 1
+# The bit that datagrams alone have of the kinds of sockets; these can be sent to any address.
+DATAGRAM = 2
 # They type into the terminal that the grader was started from.
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 
-Instruction = tuple[int, int, int, int]
+REFUSE: Instruction = (RETURN, 0, 0, ERRNO | errno.EPERM)
 
 
-def program(machine: str, *, keep_attributes: bool = False) -> list[Instruction]:
-    """The filter for a kind of processor.
+def for_workers(machine: str, *, keep_attributes: bool = False) -> list[Instruction]:
+    """The filter of workers, on a kind of processor.
 
     Args:
         machine: the kind.
@@ -126,45 +152,81 @@ def program(machine: str, *, keep_attributes: bool = False) -> list[Instruction]
     Raises:
         OSError: its numbers are not known.
     """
+    new_limits = [*only(2, 0), *only(2, 0, upper=True)]
+    looked_into: list[tuple[Numbers, list[Instruction]]] = [
+        (SOCKET, only(0, AF_UNIX, otherwise=errno.EAFNOSUPPORT)),
+        *((numbers, only(0, 0)) for numbers in SCHEDULING.values()),
+        (SETPRIORITY, [*only(0, PRIO_PROCESS), *only(1, 0)]),
+        (IOPRIO_SET, [*only(0, IOPRIO_WHO_PROCESS), *only(1, 0)]),
+        # Whoever asks for another's limits may know them, and sets none.
+        (PRLIMIT, [argument(0), (IF_EQUAL, len(new_limits), 0, 0), *new_limits]),
+    ]
+    return program(machine, REFUSED, IGNORED if keep_attributes else {}, looked_into)
+
+
+def for_judge(machine: str) -> list[Instruction]:
+    """The filter of the judge, on a kind of processor.
+
+    Raises:
+        OSError: its numbers are not known.
+    """
+    pairs = [argument(1), (IF_ANY_BIT, 0, 1, DATAGRAM), REFUSE]
+    return program(machine, REFUSED | REFUSED_TO_JUDGE, IGNORED, [(SOCKETPAIR, pairs)])
+
+
+def program(
+    machine: str,
+    refused: Mapping[str, Numbers],
+    ignored: Mapping[str, Numbers],
+    looked_into: Iterable[tuple[Numbers, list[Instruction]]],
+) -> list[Instruction]:
+    """A filter for a kind of processor.
+
+    Args:
+        machine: the kind.
+        refused: calls that fail.
+        ignored: calls that do nothing, and are said to have succeeded.
+        looked_into: calls with steps that look at their arguments.
+
+    Raises:
+        OSError: its numbers are not known.
+    """
     if machine not in AUDIT_ARCHITECTURE:
         raise OSError(f"the numbers of system calls are not known on {machine}")
     column = ("x86_64", "aarch64").index(machine)
-    refuse = (RETURN, 0, 0, ERRNO | errno.EPERM)
     steps: list[Instruction] = [
         (LOAD, 0, 0, ARCHITECTURE),
         (IF_EQUAL, 1, 0, AUDIT_ARCHITECTURE[machine]),
-        refuse,
+        REFUSE,
         (LOAD, 0, 0, NUMBER),
     ]
     if machine == "x86_64":
-        steps += [(IF_AT_LEAST, 0, 1, X32), refuse]
-    for numbers in REFUSED.values():
-        if (number := numbers[column]) is not None:
-            steps += [(IF_EQUAL, 0, 1, number), refuse]
-    for numbers in IGNORED.values() if keep_attributes else ():
-        if (number := numbers[column]) is not None:
-            steps += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, ERRNO)]
+        steps += [(IF_AT_LEAST, 0, 1, X32), REFUSE]
+    for calls, answer in ((refused, REFUSE), (ignored, (RETURN, 0, 0, ERRNO))):
+        for numbers in calls.values():
+            if (number := numbers[column]) is not None:
+                steps += [(IF_EQUAL, 0, 1, number), answer]
     # glibc falls back to clone, whose flags can be looked at.
     steps += [(IF_EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, ERRNO | errno.ENOSYS)]
-    steps += on(CLONE[column], 0, [(IF_ANY_BIT, 0, 1, NEW_NAMESPACES), refuse])
-    other_family = (RETURN, 0, 0, ERRNO | errno.EAFNOSUPPORT)
-    steps += on(SOCKET[column], 0, [(IF_EQUAL, 1, 0, AF_UNIX), other_family])
-    commands = [(IF_EQUAL, 0, 1, TIOCSTI), refuse, (IF_EQUAL, 0, 1, TIOCLINUX), refuse]
-    steps += on(IOCTL[column], 1, commands)
-    # Limits of this process are its own affair; 0 is how the C library names it.
-    steps += on(PRLIMIT[column], 0, [(IF_EQUAL, 1, 0, 0), refuse])
+    flags = [argument(0), (IF_ANY_BIT, 0, 1, NEW_NAMESPACES), REFUSE]
+    commands = [argument(1), (IF_EQUAL, 0, 1, TIOCSTI), REFUSE, (IF_EQUAL, 0, 1, TIOCLINUX), REFUSE]
+    for numbers, look in ((CLONE, flags), (IOCTL, commands), *looked_into):
+        if (number := numbers[column]) is not None:
+            steps += [(IF_EQUAL, 0, len(look) + 1, number), *look, (RETURN, 0, 0, ALLOW)]
     return [*steps, (RETURN, 0, 0, ALLOW)]
 
 
-def on(number: int, argument: int, steps: list[Instruction]) -> list[Instruction]:
-    """Steps for one call, with the lower half of an argument loaded; allowed if none refuses."""
-    load = (LOAD, 0, 0, ARGUMENTS + 8 * argument)
-    return [
-        (IF_EQUAL, 0, len(steps) + 2, number),
-        load,
-        *steps,
-        (RETURN, 0, 0, ALLOW),
-    ]
+def argument(position: int, *, upper: bool = False) -> Instruction:
+    """Load the lower half of a call's argument, or the upper one."""
+    return (LOAD, 0, 0, ARGUMENTS + 8 * position + 4 * upper)
+
+
+def only(
+    position: int, value: int, *, otherwise: int = errno.EPERM, upper: bool = False
+) -> list[Instruction]:
+    """Refuse a call whose argument has another value."""
+    answer: Instruction = (RETURN, 0, 0, ERRNO | otherwise)
+    return [argument(position, upper=upper), (IF_EQUAL, 1, 0, value), answer]
 
 
 def install(steps: list[Instruction]) -> None:
