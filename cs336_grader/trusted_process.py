@@ -29,9 +29,12 @@ TO_LOAD = ("root", "search_paths", "module", "package", "rules", "unmet")
 
 def main(prepared: "Prepared | None" = None) -> None:
     """Be the process that judges: read two messages, write events."""
-    # Ctrl-C reaches this process as well as the one outside, which then says when to stop.
+    # The process outside says when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)
+    if sys.platform != "win32":
+        # Linux schedules a session as one, and whoever may write to a process of it sets how.
+        os.setsid()
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
