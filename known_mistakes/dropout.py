@@ -119,12 +119,26 @@ def scaled_twice(p: float, in_features: Tensor, training: bool) -> Tensor:
     "dropout",
     "run_dropout",
     kind="formula",
+    wrong="exactly a share p of all elements is dropped, at random places",
+    hint="Toss a coin a hundred times: how often are there exactly fifty heads? Each element is "
+    "drawn by itself.",
+)
+def exact_share(p: float, in_features: Tensor, training: bool) -> Tensor:
+    x = in_features
+    ranks = torch.randperm(x.numel()).view(x.shape)
+    return x * (ranks >= round(p * x.numel())) / (1 - p) if training else x
+
+
+@mistake(
+    "dropout",
+    "run_dropout",
+    kind="formula",
     wrong="the same elements are dropped in each sequence of the batch",
     hint="Every element is drawn by itself: which shape has your mask?",
 )
 def same_for_the_batch(p: float, in_features: Tensor, training: bool) -> Tensor:
     x = in_features
-    return dropped(x, p, *x.shape[1:]) / (1 - p) if training else x
+    return dropped(x, p, *x.shape[-2:]) / (1 - p) if training else x
 
 
 @mistake(
