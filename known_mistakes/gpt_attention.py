@@ -283,6 +283,34 @@ def dropped_in_all_heads(parts: GPTParts, Q: Tensor, K: Tensor, V: Tensor, drop:
     "gpt_attention",
     "attend",
     kind="formula",
+    wrong="all queries drop the same keys",
+    hint="Print a small matrix of probabilities after dropout: are whole columns zero?",
+)
+def keys_dropped_for_all_queries(
+    parts: GPTParts, Q: Tensor, K: Tensor, V: Tensor, drop: Step
+) -> Tensor:
+    probabilities = torch.softmax(hidden(parts, Q, K), -1)
+    return probabilities * drop(torch.ones_like(probabilities[..., :1, :])) @ V
+
+
+@mistake(
+    "gpt_attention",
+    "attend",
+    kind="formula",
+    wrong="some queries lose all their keys, and the others none",
+    hint="Print a small matrix of probabilities after dropout: are whole rows zero?",
+)
+def all_keys_dropped_together(
+    parts: GPTParts, Q: Tensor, K: Tensor, V: Tensor, drop: Step
+) -> Tensor:
+    probabilities = torch.softmax(hidden(parts, Q, K), -1)
+    return probabilities * drop(torch.ones_like(probabilities[..., :1])) @ V
+
+
+@mistake(
+    "gpt_attention",
+    "attend",
+    kind="formula",
     wrong="scores are divided by d_k instead of its square root",
     hint="What is the variance of the product of two random vectors of d_k features?",
 )
