@@ -147,8 +147,8 @@ def refuse_what_cannot_be_seen(source: Source, paths: list[PurePosixPath]) -> No
             raise CouldNotJudgeError(f"{path} is a Git LFS pointer: its content is not here")
     if source.unseen and not paths:
         raise CouldNotJudgeError(
-            f"{source.name} has no {ADAPTERS}, but has files or folders with names that cannot be "
-            f"used: {named(source.unseen)}. {PACK_AGAIN}"
+            f"{source.name} has no {ADAPTERS}, but has files in hidden folders or with names that "
+            f"cannot be used: {named(source.unseen)}. {PACK_AGAIN}"
         )
     archives = [str(path) for path in source.sizes if path.suffix.lower() in ARCHIVES]
     if archives and not paths:

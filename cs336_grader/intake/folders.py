@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from cs336_grader.records import CouldNotJudgeError
 
-from .listing import MAX_FILES, Listing, folders_to_look_into, read_capped
+from .listing import MAX_FILES, Listing, read_capped
 from .notes import Notes, named
 
 # Neither a link nor a pipe that was put in a file's place can be followed or hang.
@@ -30,30 +30,27 @@ class FolderSource:
         self.name = name
         self.notes = notes
         self.listing: Listing[PurePosixPath] = Listing(name, notes)
-        self.pending = [PurePosixPath()]
         self.linked: dict[tuple[int, int, int], list[PurePosixPath]] = defaultdict(list)
-        while self.pending:
-            self.look_into(self.pending.pop())
+        self.look_into(PurePosixPath())
+        for _, inner in self.listing.folders_to_look_into():
+            self.look_into(inner)
         self.note_hard_links()
         self.listing.finish()
         self.sizes, self.unseen = self.listing.sizes, self.listing.unseen
 
     def look_into(self, folder: PurePosixPath) -> None:
-        """List the files of a folder, and remember the folders in it."""
+        """List the files of a folder, and add the folders in it to those that are looked into."""
         try:
             found = entries(self.folder, folder)
         except OSError as error:
             what = f"{folder} in {self.name}" if folder.parts else self.name
             raise CouldNotJudgeError(f"{what} cannot be read: {error.strerror or error}") from error
-        below = folders_to_look_into(found)
         for name, status in found.items():
             path = folder / name
             if stat.S_ISLNK(status.st_mode):
                 self.notes.skipped("links are not followed", path)
             elif stat.S_ISDIR(status.st_mode):
-                if name in below and self.listing.path_of(str(path)) is not None:
-                    self.listing.count()
-                    self.pending.append(path)
+                self.listing.add_folder(str(path), path)
             elif stat.S_ISREG(status.st_mode):
                 self.listing.add(str(path), status.st_size, path)
                 if status.st_nlink > 1:

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from cs336_grader.records import CouldNotJudgeError, WrongRequestError
 
 from .git_copies import copy_of
-from .listing import MAX_FILE_BYTES, Listing, folders_to_look_into
+from .listing import MAX_FILE_BYTES, Listing
 from .notes import Notes
 
 MAX_TREE_BYTES = 2**24
@@ -70,7 +70,9 @@ class GitSource:
             self.reader = self.resources.enter_context(reading(copied, name))
             commit = self.commit_of(revision)
             notes.say(f"Graded revision {revision}, commit {commit}.")
-            self.walk(f"{commit}^{{tree}}")
+            self.look_into(f"{commit}^{{tree}}", "")
+            for inner, hash_of_tree in self.listing.folders_to_look_into():
+                self.look_into(hash_of_tree, inner)
             failed.pop_all()
         self.listing.finish()
         self.sizes, self.unseen = self.listing.sizes, self.listing.unseen
@@ -90,30 +92,23 @@ class GitSource:
             )
         return found.hash
 
-    def walk(self, root: str) -> None:
-        """List the files of a tree and of those within it."""
-        pending = [(root, "")]
-        while pending:
-            hash_of_tree, above = pending.pop()
-            tree = self.reader.find(hash_of_tree)
-            if tree is None or tree.type != "tree" or tree.size > MAX_TREE_BYTES:
-                raise CouldNotJudgeError(f"{self.name} has no readable folder {above or '.'}")
-            entries = list(tree_entries(self.reader.content(tree)))
-            below = folders_to_look_into([name for _, name, _ in entries])
-            for mode, name, found in entries:
-                path = f"{above}{name}"
-                if "/" in name or name in {"", ".", ".."}:
-                    self.notes.skipped("is no name of a file", path)
-                elif mode == LINK_MODE:
-                    self.notes.skipped("links are not followed", path)
-                elif mode == SUBMODULE_MODE:
-                    self.notes.skipped("submodules are not fetched", path)
-                elif mode == FOLDER_MODE:
-                    if name in below and self.listing.path_of(path) is not None:
-                        self.listing.count()
-                        pending.append((found, f"{path}/"))
-                else:
-                    self.add(path, found)
+    def look_into(self, hash_of_tree: str, folder: str) -> None:
+        """List the files of a tree, and add the folders in it to those that are looked into."""
+        tree = self.reader.find(hash_of_tree)
+        if tree is None or tree.type != "tree" or tree.size > MAX_TREE_BYTES:
+            raise CouldNotJudgeError(f"{self.name} has no readable folder {folder or '.'}")
+        for mode, name, found in tree_entries(self.reader.content(tree)):
+            path = f"{folder}/{name}" if folder else name
+            if "/" in name or name in {"", ".", ".."}:
+                self.notes.skipped("is no name of a file", path)
+            elif mode == LINK_MODE:
+                self.notes.skipped("links are not followed", path)
+            elif mode == SUBMODULE_MODE:
+                self.notes.skipped("submodules are not fetched", path)
+            elif mode == FOLDER_MODE:
+                self.listing.add_folder(path, found)
+            else:
+                self.add(path, found)
 
     def add(self, path: str, name_of_object: str) -> None:
         """List a file, unless its content is elsewhere."""

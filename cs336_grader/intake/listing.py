@@ -1,7 +1,8 @@
 """Which files of a container can be a submission's: the same rules for every kind of container."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, Generic, TypeVar
@@ -21,7 +22,7 @@ RATIO_MATTERS_FROM = 2**20
 
 ADAPTERS = "adapters.py"
 RENAMED_MODULE = re.compile(r"\.py_")
-IGNORED_FOLDERS = {"__pycache__", "__MACOSX", "node_modules", "site-packages"}
+IGNORED_FOLDERS = {".git", "__pycache__", "__MACOSX", "node_modules", "site-packages"}
 IGNORED_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 # Where a container has a file: an offset, a name as it is spelled there.
@@ -45,6 +46,8 @@ class Listing(Generic[Place]):
 
     Attributes:
         entries: each file, by its path within the submission.
+        has_adapters: whether a file of the adapters' name is among them.
+        folders: those that are still to be looked into, hidden ones first.
         unseen: the names of files and folders that may belong to the work and cannot be taken.
     """
 
@@ -54,6 +57,8 @@ class Listing(Generic[Place]):
         self.entries: dict[PurePosixPath, Entry[Place]] = {}
         self.unseen: list[str] = []
         self.twice: set[PurePosixPath] = set()
+        self.has_adapters = False
+        self.folders: deque[tuple[PurePosixPath, str, Place]] = deque()
         self.counted = 0
 
     @property
@@ -75,6 +80,28 @@ class Listing(Generic[Place]):
             self.unseen.append(name)
         return None
 
+    def add_folder(self, name: str, place: Place) -> None:
+        """Add a folder to those that are looked into, unless it is none that a submission needs.
+
+        Raises:
+            CouldNotJudgeError: there are too many.
+        """
+        path = self.path_of(name)
+        if path is None or not IGNORED_FOLDERS.isdisjoint(path.parts):
+            return
+        self.count()
+        if takes_folders(path.parts):
+            self.folders.append((path, name, place))
+        else:
+            self.folders.appendleft((path, name, place))
+
+    def folders_to_look_into(self) -> Iterator[tuple[str, Place]]:
+        """The names and places of folders; hidden ones last, and only if no adapters were found."""
+        while self.folders:
+            path, name, place = self.folders.pop()
+            if takes_folders(path.parts) or not self.has_adapters:
+                yield name, place
+
     def add(self, name: str, size: int, place: Place) -> None:
         """List a regular file, unless it is none that a submission needs.
 
@@ -89,6 +116,7 @@ class Listing(Generic[Place]):
                 self.unseen.append(name)
             return
         self.count()
+        self.has_adapters = self.has_adapters or path.name == ADAPTERS
         if path not in self.entries and path not in self.twice:
             self.entries[path] = Entry(size, place)
             return
@@ -129,17 +157,6 @@ def takes_folders(names: tuple[str, ...]) -> bool:
     """Whether what lies in folders of these names can be a student's source."""
     hidden = (name.startswith(".") and name != ".." for name in names)
     return not any(hidden) and IGNORED_FOLDERS.isdisjoint(names)
-
-
-def folders_to_look_into(names: Collection[str]) -> frozenset[str]:
-    """The names in a folder that may be those of folders with the work.
-
-    Hidden folders are among them only if all names are hidden.
-    """
-    all_hidden = all(name.startswith(".") or name in IGNORED_FOLDERS for name in names)
-    return frozenset(
-        name for name in names if takes_folders((name,)) or (all_hidden and name != ".git")
-    )
 
 
 def takes_file(name: str) -> bool:

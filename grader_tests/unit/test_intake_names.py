@@ -151,6 +151,7 @@ def test_work_in_a_hidden_folder_is_not_judged(kind: str) -> None:
     """It is no zero; a hidden folder beside the work is of no matter."""
     assert staged(kind, below("a/.work")) is None
     assert staged(kind, {**below("a/.work"), "a/.DS_Store": "", "__MACOSX/x": ""}) is None
+    assert staged(kind, {**below("a/.work"), "a/notes.txt": ""}) is None
     assert staged(kind, {**WORK, **below(".old")}) is not None
 
 
