@@ -7,6 +7,7 @@ is installed.
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Set
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -58,21 +59,18 @@ class Manifests:
         self.notes = notes
         self.versions: dict[str, str] = {}
         self.pythons: dict[str, Wanted] = {}
-        needed: list[Wanted] = []
-        locks: list[Wanted] = []
-        for folder in dict.fromkeys(folder for path in files for folder in path.parents):
-            needed += self.read_folder(folder)
-            for name in LOCK_FILES:
-                locks += locked(self.read_text(folder / name, MAX_LOCK_BYTES), name)
+        folders = dict.fromkeys(folder for path in files for folder in path.parents)
+        needed = [wanted for folder in folders for wanted in self.read_folder(folder)]
         # A package that asks for its own version is no less right for having no project file.
         for name in packages:
             if PROJECT_NAME.fullmatch(name):
                 self.versions.setdefault(canonicalize_name(name), UNKNOWN_VERSION)
         names = {one.name for one in needed} - self.versions.keys()
         self.declared = tuple(sorted(names)[:MAX_DECLARED])
-        self.wanted = {
-            name: [one for one in (*needed, *locks) if one.name == name] for name in self.declared
-        }
+        self.wanted: dict[str, list[Wanted]] = {name: [] for name in self.declared}
+        for wanted in chain(needed, self.read_locks(folders)):
+            if wanted.name in self.wanted:
+                self.wanted[wanted.name].append(wanted)
         if self.wanted_python is not None:
             self.notes.say(
                 f"It asks for {self.wanted_python} and is graded with {python.version}."
@@ -96,6 +94,13 @@ class Manifests:
             *required(requirements(project), "pyproject.toml", environment),
             *required(lines, "requirements.txt", environment),
         ]
+
+    def read_locks(self, folders: Iterable[PurePosixPath]) -> Iterator[Wanted]:
+        """The versions of declared packages in the lock files of some folders."""
+        for folder in folders:
+            for name in LOCK_FILES:
+                text = self.read_text(folder / name, MAX_LOCK_BYTES)
+                yield from locked(text, name, self.wanted.keys())
 
     @property
     def wanted_python(self) -> Wanted | None:

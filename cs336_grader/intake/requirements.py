@@ -1,8 +1,9 @@
 """Reads which versions a submission asks for, and compares them with those installed."""
 
+import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -82,18 +83,16 @@ def required(
             yield Wanted(canonicalize_name(requirement.name), requirement.specifier, origin)
 
 
-def locked(text: str, origin: str) -> Iterator[Wanted]:
-    """The version of each package that a lock file has in one version alone."""
-    found = LOCKED.findall(text)
+def locked(text: str, origin: str, packages: Container[str]) -> Iterator[Wanted]:
+    """The version of each of some packages that a lock file has in one version alone."""
+    found = [(canonicalize_name(name), version) for name, version in LOCKED.findall(text)]
     times = Counter(name for name, _ in found)
     for name, version in found:
-        try:
-            release = (*Version(version).release, 0)[:2]
-        except InvalidVersion:
+        if name not in packages or times[name] > 1:
             continue
-        if times[name] == 1:
-            versions = SpecifierSet(f"=={release[0]}.{release[1]}.*")
-            yield Wanted(canonicalize_name(name), versions, origin)
+        with contextlib.suppress(InvalidVersion):
+            release = (*Version(version).release, 0)[:2]
+            yield Wanted(name, SpecifierSet(f"=={release[0]}.{release[1]}.*"), origin)
 
 
 def pinned_python(text: str, origin: str) -> Wanted | None:
