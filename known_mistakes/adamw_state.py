@@ -267,8 +267,8 @@ def recorded_update() -> type[AdamW]:
     "get_adamw_cls",
     kind="interface",
     wrong="the moments are kept outside of self.state, so that no checkpoint holds them",
-    hint="Look into your optimizer's state_dict() after a step. What would an optimizer that loads "
-    "it know of the past?",
+    hint="Print your optimizer's state_dict() after a step. What does another optimizer that loads "
+    "it still lack?",
 )
 def moments_in_an_attribute() -> type[AdamW]:
     class Wrong(Pieces):
@@ -283,8 +283,8 @@ def moments_in_an_attribute() -> type[AdamW]:
     "get_adamw_cls",
     kind="interface",
     wrong="the step count is an attribute of the optimizer, so that no checkpoint holds it",
-    hint="Look into your optimizer's state_dict() after a step: from what is the bias corrected "
-    "once it was loaded?",
+    hint="Print your optimizer's state_dict() after a step. Which step count does another optimizer "
+    "that loads it begin with?",
 )
 def steps_in_an_attribute() -> type[AdamW]:
     class Wrong(Pieces):

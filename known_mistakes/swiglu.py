@@ -305,7 +305,7 @@ def overflowing_gate(
     "run_swiglu",
     kind="edge",
     wrong="d_ff is rounded up to a multiple of 64, so that the given weights do not fit",
-    hint="A multiple of 64 is what one chooses, not what the network makes of another number.",
+    hint="Print the shapes of your layers. Who chooses d_ff: the caller or the network?",
 )
 def width_rounded_up(
     parts: Parts, d_model: int, d_ff: int, w1: Tensor, w2: Tensor, w3: Tensor, x: Tensor

@@ -115,7 +115,7 @@ def test_checkpoint_iteration(adapters: Any, draw: Draws, tmp_path: Path, iterat
 
 
 def test_checkpoint_resume(adapters: Any, snapshot: Snapshot, draw: Draws, tmp_path: Path) -> None:
-    """Training on after loading equals never having stopped."""
+    """Training that goes on after loading gives the same parameters as without a stop."""
     straight, resumed = Run(draw), Run(draw)
     before, after = draw.normal(5, 5, 6), draw.normal(5, 5, 6)
     straight.train(before)

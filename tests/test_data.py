@@ -123,7 +123,7 @@ def test_get_batch_is_int64(
 
 
 def test_get_batch_starts(adapters: Any, draw: Draws) -> None:
-    """Starts sequences anywhere from 0 to n - m - 1, both ends included, all as often."""
+    """Starts sequences at 0 to n - m - 1, both ends included, each as often as the others."""
     places, length, size, batches = 64, 32, 32, 120
     dataset = shuffled(draw, places + length)
     inputs = [get_batch(adapters, dataset, size, length)[0] for _ in range(batches)]

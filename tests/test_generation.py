@@ -206,7 +206,7 @@ def test_generate_draws(adapters: Any, draw: Draws, options: dict[str, Any], lef
     prompts, seed = draw.integers(1, 3, high=6).repeat(sequences, 1), draw.choice(range(1000))
     rows = first_generated(adapters, always(logits), prompts, count, seed=seed, **options)
     assert [len(row) for row in rows] == [count] * sequences, f"{count} new tokens are expected."
-    assert set(itertools.chain(*rows)) <= set(range(6)), "What was drawn is not always a token."
+    assert set(itertools.chain(*rows)) <= set(range(6)), "A drawn id is not in the vocabulary."
     ranked = likeliest ** (1 / options.get("temperature", 1.0)) * (torch.arange(6) < left)
     expected = sequences * count * ranked / ranked.sum()
     counts = torch.bincount(torch.tensor(rows).flatten(), minlength=6)[places].double()
@@ -217,7 +217,7 @@ def test_generate_draws(adapters: Any, draw: Draws, options: dict[str, Any], lef
     distinct = len({tuple(row) for row in rows})
     assert distinct > sequences / 3, f"Of {sequences} sequences, only {distinct} are different."
     repeats = sum(a == b for row in rows for a, b in itertools.pairwise(row))
-    assert repeats < 0.6 * sequences * (count - 1), "Tokens are hardly ever drawn anew."
+    assert repeats < 0.6 * sequences * (count - 1), "Most tokens repeat the one before."
 
 
 def test_generate_seed(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

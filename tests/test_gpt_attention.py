@@ -108,7 +108,7 @@ def test_gpt_attention_equal_scores(adapters: Any, snapshot: Snapshot, draw: Dra
 
 
 def test_gpt_attention_permuted_past(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Knows no positions: in another order, the same past gives the same at its end."""
+    """Uses no positions: the last output stays the same where the past is in another order."""
     weights, x = draw_attention(draw), draw.normal(3, LENGTH, D_MODEL)
     expected = attend(adapters, weights, x)[:, -1]
     for order in ([3, 2, 1, 0, 4], [1, 3, 0, 2, 4]):
@@ -164,7 +164,7 @@ def test_gpt_attention_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws
 
 
 def test_gpt_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Hides the future just as well where all scores are very low."""
+    """Hides the future where all scores are very low as well."""
     weights, x = without_biases(draw_attention(draw)), draw.normal(3, LENGTH, D_MODEL)
     # A feature that no value has makes every score of the first key far below zero, and that of
     # each later key far greater than the one before, so that each position attends to itself.

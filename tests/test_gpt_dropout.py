@@ -63,7 +63,7 @@ def test_dropout_elements(adapters: Any) -> None:
     ]
     for what, one, other in pairs:
         alike = (one == other).float().mean().item()
-        assert alike < 0.6, f"In two {what} in a row, {alike:.0%} of the elements fared alike."
+        assert alike < 0.6, f"In two {what} in a row, {alike:.0%} of the elements are alike."
     counts = {int((adapters.run_dropout(p, torch.ones(100), True) == 0).sum()) for _ in range(12)}
     # By chance 12 calls drop equally many once in 10^12 runs.
     assert len(counts) > 1, "Each call drops equally many elements: draw for each by itself."
@@ -91,7 +91,7 @@ def test_dropout_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Dra
 
 
 def test_dropout_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Lets the gradient flow back through the elements that were kept, just as much scaled."""
+    """Lets the gradient flow back through the elements that were kept, divided by 1 - p."""
     x, upstream = away_from_zero(draw, 30, 40).requires_grad_(), draw.normal(30, 40)
     y = adapters.run_dropout(0.4, x * 1.0, True)
     assert isinstance(y, Tensor), "A tensor is expected."

@@ -45,7 +45,7 @@ def test_softmax_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Dra
 
 
 def test_softmax_certain(adapters: Any, snapshot: Snapshot) -> None:
-    """Gives exactly 1 to a number that towers over its row, and 0 to one of minus infinity."""
+    """Gives exactly 1 to a number far above all others of its row, and 0 to minus infinity."""
     x = torch.tensor([[100.0, 0.0, -100.0], [0.0, -torch.inf, -torch.inf]])
     expected = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     # A constant of 1e-6 added to the sum shows, the rounding of a float32 does not.
@@ -164,7 +164,7 @@ def test_attention_shared_mask(adapters: Any, snapshot: Snapshot, draw: Draws) -
 
 
 def test_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Hides keys and finds weights just as well for a query whose scores are all very low."""
+    """Hides keys and finds the weights where all scores of a query are very low as well."""
     # With small integers and √d_k = 4, float32 holds every score exactly.
     Q, K = (draw.integers(3, length, 16, low=-2, high=3).float() for length in (4, 7))
     V, mask = draw.normal(3, 7, 5), draw_mask(draw, 3)
@@ -197,7 +197,7 @@ def test_attention_hidden_row(adapters: Any, snapshot: Snapshot, draw: Draws) ->
 
 
 def test_attention_permutation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Knows no positions: the order of keys changes nothing, and that of queries only itself."""
+    """Uses no positions: another order of the keys changes nothing, of queries only the rows."""
     Q, K, V = draw_attention(draw, 3)
     expected = adapters.run_scaled_dot_product_attention(Q, K, V)
     order, queries = draw.permutation(7), draw.permutation(4)

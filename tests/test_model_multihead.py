@@ -70,7 +70,7 @@ def test_multihead_attention_first_position(adapters: Any, snapshot: Snapshot, d
 
 
 def test_multihead_attention_low_scores(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Hides the future just as well where all scores are very low."""
+    """Hides the future where all scores are very low as well."""
     _, _, value, output = draw_projections(draw)
     x, query, key = draw.normal(3, LENGTH, D_MODEL), *torch.zeros(2, D_MODEL, D_MODEL)
     # Two features that no value has make every score of the first key far below zero, and that of

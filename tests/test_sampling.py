@@ -182,7 +182,7 @@ def test_sampling_leading_dimensions(adapters: Any, snapshot: Snapshot, draw: Dr
 
 
 def test_sampling_far_apart(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Overflows for no logits: those of a row may be large, and far from those of another."""
+    """Gives finite numbers where a row's logits are large, and far from those of another row."""
     ranked = Ranked(draw)
     logits = ranked.logits() + torch.tensor([[0.0], [-300.0], [500.0]])
     cases: list[tuple[dict[str, Any], int]] = [

@@ -214,13 +214,13 @@ def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None
     assert made.decode(ids) == f"one{END_OF_TEXT}two", "The appended token can be decoded."
     made = tokenizer(adapters, small, [END_OF_TEXT, "<|pad|>"])
     ids = made.encode(f"{END_OF_TEXT}<|pad|>")
-    # Which of two is appended first is nobody's rule.
+    # No rule says which of two is appended first.
     snapshot.assert_close(ids, [new, new + 1], "ids of two", alternatives=([new + 1, new],))
     assert made.decode(ids) == f"{END_OF_TEXT}<|pad|>", "Both appended tokens can be decoded."
 
 
 def test_two_tokenizers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Two tokenizers in one process know nothing of each other."""
+    """Two tokenizers in one process do not affect each other."""
     one, other = unambiguous(END_OF_TEXT), unambiguous().shuffled(draw)
     text = END_OF_TEXT + story(draw, 3)
     made = tokenizer(adapters, one, [END_OF_TEXT])

@@ -46,7 +46,7 @@ def test_encode_iterable(adapters: Any, snapshot: Snapshot, draw: Draws, empty_i
 
 
 def test_encode_iterable_lazy(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """The first ids come before more than a small part of the stream was read."""
+    """The first ids are given after a small part of the stream has been read."""
     lines = [story(draw, 3) for _ in range(50)]
     pulled = 0
 
@@ -144,7 +144,7 @@ def test_encode_iterable_cut_anywhere(
 
 
 def test_encode_iterable_two_streams(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Two streams that one tokenizer encodes at the same time know nothing of each other."""
+    """Two streams that one tokenizer encodes at the same time do not affect each other."""
     small = unambiguous(END_OF_TEXT)
     made = tokenizer(adapters, small)
     texts = [story(draw, 12) for _ in range(2)]
@@ -159,7 +159,7 @@ def test_encode_iterable_two_streams(adapters: Any, snapshot: Snapshot, draw: Dr
 
 
 def test_encode_iterable_memory(adapters: Any, memory: Memory) -> None:
-    """A stream of any length is encoded in memory that its items bound, not its length."""
+    """Encoding a stream takes memory for a few of its items, however many there are."""
     # Nothing is quicker to encode than long special tokens: a slow tokenizer, too, is done with
     # so much text in a moment. They are no longer because some look at all beginnings of one at
     # the end of each item.
@@ -189,7 +189,7 @@ def test_encode_iterable_memory(adapters: Any, memory: Memory) -> None:
 
 
 def test_encode_long_word(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """A word of thousands of letters is encoded before the patience of a reader ends."""
+    """A word of thousands of letters is encoded in seconds, not minutes."""
     text = "".join(draw.choices("etaoinshrdlu", 3000))
     small = gpt2(END_OF_TEXT, merge_count=1000)
     ids = tokenizer(adapters, small).encode(text)

@@ -210,7 +210,7 @@ def test_train_bpe_no_merges(train: Train, draw: Draws) -> None:
 
 
 def test_train_bpe_two_corpora(train: Train, snapshot: Snapshot) -> None:
-    """Training knows nothing of another corpus that it was given before."""
+    """The merges depend on the given corpus alone, not on one that was given before."""
     snapshot.assert_close(first_merges(train, lines(cd=5), 1), pairs("c+d"), "merges of the first")
     snapshot.assert_close(
         first_merges(train, lines(ab=3, cd=1), 1), pairs("a+b"), "merges of the second"

@@ -98,12 +98,12 @@ def test_train_bpe_pretokens(
 def test_train_bpe_beyond_ascii(
     train: Train, snapshot: Snapshot, corpus: str, merges: list[Merge]
 ) -> None:
-    """A letter of several bytes is a letter, a digit a digit: the text is learned as it stands."""
+    """Letters and digits of several bytes belong to the same pre-tokens as those of one byte."""
     snapshot.assert_close(first_merges(train, corpus, len(merges)), merges, "merges")
 
 
 def test_train_bpe_any_text(train: Train, snapshot: Snapshot, draw: Draws) -> None:
-    """Text of any script, with emoji, combining marks, numbers and runs of blanks, is learned."""
+    """The merges are right for text of any script, emoji, combining marks and runs of blanks."""
     # Carriage returns and pairs that overlap themselves are left to other checks.
     texts = [messy(draw, 300).replace("\r", "\n") for _ in range(8)] + [foreign(draw, 300)]
     documents = [without_repeats(text) for text in texts]
