@@ -283,8 +283,8 @@ def moments_in_an_attribute() -> type[AdamW]:
     "get_adamw_cls",
     kind="interface",
     wrong="the step count is an attribute of the optimizer, so that no checkpoint holds it",
-    hint="Print your optimizer's state_dict() after a step. Which step count does another optimizer "
-    "that loads it begin with?",
+    hint="Print your optimizer's state_dict() after a step. Which step count does another "
+    "optimizer that loads it begin with?",
 )
 def steps_in_an_attribute() -> type[AdamW]:
     class Wrong(Pieces):

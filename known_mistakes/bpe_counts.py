@@ -285,8 +285,8 @@ def counted_from_both_sides(
     "update",
     kind="edge",
     wrong="a pair whose count has fallen is never merged",
-    hint="A merge may take some occurrences of another pair and leave the rest. What does your code "
-    "do with a pair whose stored count is out of date?",
+    hint="A merge may take some occurrences of another pair and leave the rest. What does your "
+    "code do with a pair whose stored count is out of date?",
 )
 def fallen_counts_forgotten(
     trainer: Trainer, pairs: Counter[Pair], old: Word, new: Word, pair: Pair, times: int
