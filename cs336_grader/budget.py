@@ -31,9 +31,13 @@ class Budget:
         }
         self.used: dict[str, float] = {}
 
+    def problem_of(self, check: str) -> str:
+        """The problem that a check is a part of."""
+        return self.problems.get(check, check)
+
     def left(self, check: str) -> float:
         """The seconds that are left for a check; negative if too many were used."""
-        problem = self.problems.get(check, check)
+        problem = self.problem_of(check)
         own = self.guaranteed.get(problem, 0.0) - self.used.get(problem, 0.0)
         reserved = sum(
             seconds
@@ -44,7 +48,7 @@ class Budget:
 
     def spend(self, check: str, seconds: float) -> None:
         """Count time for the problem of a check."""
-        problem = self.problems.get(check, check)
+        problem = self.problem_of(check)
         self.used[problem] = self.used.get(problem, 0.0) + seconds
 
     @contextmanager

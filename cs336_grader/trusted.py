@@ -52,7 +52,7 @@ FIXED_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "CUDA_VISIBLE_DEVICES": "",
-    # Memory in huge pages from the start is quicker to fork: see worker/hugepages.py.
+    # A fork copies an entry for each page of memory: huge ones are fewer.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     "WANDB_MODE": "disabled",
 }

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # What is right takes less than a quarter of it. Two results of unusual shapes, subtracted, or one
 # multiplied by itself, would take all that the machine has.
 MOST_MEGABYTES = 4096
+# The marker of checks that need a worker in which nothing has run before.
+FRESH_WORKER = "fresh_worker"
 # What a worker is told of a submission that it is to import.
 TO_LOAD = ("root", "search_paths", "module", "package", "rules", "unmet")
 
@@ -175,7 +177,6 @@ def judge_submission(
         tell("progress", check=check)
 
     def finished(found: Outcome) -> None:
-        submission.end_check()
         tell("outcome", **asdict(found))
 
     try:
@@ -189,7 +190,7 @@ def judge_submission(
 
 
 class SubmissionSource:
-    """Gives each case of a check the submission's adapters, in a worker of the check's own."""
+    """Gives each case of a check the submission's adapters, in the worker of its problem."""
 
     def __init__(self, submission: Any, tell: Callable[..., None]) -> None:
         self.submission = submission
@@ -201,7 +202,8 @@ class SubmissionSource:
         check = getattr(request.node, "originalname", request.node.name)
         worker.callback(self.tell_sightings, str(check))
         request.addfinalizer(worker.close)
-        return worker.enter_context(self.submission.case(request.node.name))
+        fresh = request.node.get_closest_marker(FRESH_WORKER) is not None
+        return worker.enter_context(self.submission.case(request.node.name, fresh=fresh))
 
     def tell_sightings(self, check: str) -> None:
         """Tell what a case of a check entered that the rules are about."""

@@ -81,6 +81,9 @@ def seed_number(text: str) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that cannot be followed, and know where expected values are."""
+    config.addinivalue_line(
+        "markers", "fresh_worker: the check needs a process in which no other has run"
+    )
     option = config.option
     folder: Path | None = option.adapters_from
     place: Path | None = option.snapshots

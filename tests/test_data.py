@@ -187,6 +187,7 @@ def test_get_batch_of_the_whole_data_set(adapters: Any, snapshot: Snapshot, draw
     require_pairs(snapshot, dataset, get_batch(adapters, dataset, 1, 12))
 
 
+@pytest.mark.fresh_worker
 def test_get_batch_memory_mapped(
     adapters: Any, snapshot: Snapshot, draw: Draws, tmp_path: Path
 ) -> None:

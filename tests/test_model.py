@@ -71,6 +71,7 @@ def test_embedding_int32(adapters: Any, snapshot: Snapshot, draw: Draws) -> None
     snapshot.assert_close(rows, expected, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.fresh_worker
 def test_embedding_memory(adapters: Any, draw: Draws, memory: Memory) -> None:
     """Needs memory for the rows it returns, not for the whole vocabulary at every position."""
     weight, ids = draw.normal(50_000, 2), draw.integers(400, high=50_000)

@@ -158,6 +158,7 @@ def test_encode_iterable_two_streams(adapters: Any, snapshot: Snapshot, draw: Dr
         snapshot.assert_close(found[i], small.encode(text), f"ids of stream {i}")
 
 
+@pytest.mark.fresh_worker
 def test_encode_iterable_memory(adapters: Any, memory: Memory) -> None:
     """Encoding a stream takes memory for a few of its items, however many there are."""
     # Nothing is quicker to encode than long special tokens: a slow tokenizer, too, is done with

@@ -6,7 +6,6 @@ from cs336_grader.worker.isolation.limits import limit_memory as limit_memory
 from cs336_grader.worker.isolation.privileges import hide_memory as hide_memory
 from cs336_grader.worker.process import adopt_orphans as adopt_orphans
 from cs336_grader.worker.process import die_with_parent as die_with_parent
-from cs336_grader.worker.process import expect_forks as expect_forks
 from cs336_grader.worker.process import warm_up as warm_up
 
 from .confinement import confine as confine

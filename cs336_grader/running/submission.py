@@ -1,4 +1,4 @@
-"""A submission whose adapters can be called: imported once, then one fresh process a check."""
+"""A submission whose adapters can be called: imported once, then one worker for each problem."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,11 @@ from .conversation import Conversation
 from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
 from .remote import RemoteAdapters
 from .sightings import Place
-from .turns import Turns
 from .warm import WarmWorker, Worker
 from .watch import Deadline, Guarded, Watch
 
-# A process that has answered is ready at once for the next case; another one takes milliseconds.
-RENEWAL_SECONDS = 1.0
+# A reset takes less than a millisecond, and a new worker a few.
+RESET_SECONDS = 1.0
 
 
 class RunningSubmission:
@@ -49,10 +48,10 @@ class RunningSubmission:
         self.load = load
         self.limits = limits
         self.shared = shared
-        self.turns = Turns()
-        self.watch = Watch(warm, limits, self.turns)
+        self.watch = Watch(warm, limits)
         self.imported: Worker | None = None
         self.checking: Worker | None = None
+        self.problem = ""
         self.started = False
         self.import_error: SubmissionError | WorkerLostError | None = None
         self.budget = Budget(limits.submission_seconds, problems or {})
@@ -62,7 +61,7 @@ class RunningSubmission:
     def start(self) -> None:
         """Import the submission; a failure is kept, and raised for every check.
 
-        One that starts threads is imported anew for each check: a fork does not take them along.
+        One that starts threads is imported anew for each problem: a fork does not take them along.
 
         Raises:
             CouldNotRunError: no worker could be started.
@@ -105,22 +104,27 @@ class RunningSubmission:
 
     @contextmanager
     def check(self, name: str) -> Iterator[RemoteAdapters]:
-        """The adapters, for a check of one case.
+        """The adapters, for one case in a worker that runs nothing else.
 
         Raises:
             SubmissionError, NoAdaptersError, CouldNotRunError: as for ``case``.
         """
         try:
-            with self.case(name) as adapters:
+            with self.case(name, fresh=True) as adapters:
                 yield adapters
         finally:
-            self.end_check()
+            self.end_worker()
 
     @contextmanager
-    def case(self, name: str) -> Iterator[RemoteAdapters]:
-        """The adapters, for one case of a check, in a process of that check's own.
+    def case(self, name: str, *, fresh: bool = False) -> Iterator[RemoteAdapters]:
+        """The adapters, for one case of a check.
 
-        The next case finds generators as a fresh process has them, until ``end_check``.
+        All cases of a problem run in one worker, which is reset between them. It is replaced where
+        a case crashed, hung or left something running.
+
+        Args:
+            name: of the case: its check, and its parameters in brackets.
+            fresh: whether it needs a worker in which nothing has run before.
 
         Raises:
             SubmissionError: the submission's import raised an exception.
@@ -136,6 +140,10 @@ class RunningSubmission:
         if self.budget.left(check) <= 0:
             raise NoAdaptersError(f"earlier checks of this problem used up {self.part()}")
         with self.budget.spent_on(check):
+            problem = self.budget.problem_of(check)
+            if fresh or problem != self.problem:
+                self.end_worker()
+            self.problem = problem
             yield from self.adapters(check, zlib.crc32(name.encode()))
 
     def part(self) -> str:
@@ -167,15 +175,15 @@ class RunningSubmission:
                 if guarded.breach:
                     self.given_up.add(check)
         if guarded.breach or not self.stands_still(worker):
-            self.end_check()
+            self.end_worker()
 
     def stands_still(self, worker: Worker) -> bool:
         """Have a worker do nothing between cases, which nobody watches; whether it is alone."""
         worker.pause()
         return worker.lineage.issuperset(self.warm.descendants(self.imported))
 
-    def end_check(self) -> None:
-        """End the process of a check; what it leaves behind is removed."""
+    def end_worker(self) -> None:
+        """End the worker of a problem and remove what it left."""
         if self.checking is not None:
             self.checking.let_go()
             self.checking = None
@@ -183,52 +191,50 @@ class RunningSubmission:
             self.warm.clean()
 
     def worker_for_case(self, check: str, entropy: int) -> Worker:
-        """The worker of the check that is on, if it can go on; else one for a new check."""
+        """The worker of the problem, reset; a new one where there is none or it does not answer."""
         if self.checking is not None:
-            if self.renewed(self.checking, entropy):
+            if self.reset(self.checking, entropy):
                 return self.checking
-            self.end_check()
-        return self.worker_for_check(check, entropy)
+            self.end_worker()
+        return self.new_worker(check, entropy)
 
-    def renewed(self, worker: Worker, entropy: int) -> bool:
-        """Whether a worker has forgotten what it was told in the last case, and waits for more."""
+    def reset(self, worker: Worker, entropy: int) -> bool:
+        """Have a worker forget the last case; whether it answered."""
         worker.go_on()
         try:
-            with self.watch.guard(Deadline(RENEWAL_SECONDS), worker, keep=self.imported):
-                return bool(worker.ask({"op": "renew", "entropy": entropy})["op"] == "renewed")
+            with self.watch.guard(Deadline(RESET_SECONDS), worker, keep=self.imported):
+                return bool(worker.ask({"op": "reset", "entropy": entropy})["op"] == "reset")
         except WorkerLostError:
             return False
 
-    def worker_for_check(self, check: str, entropy: int) -> Worker:
-        """A worker for one check."""
+    def new_worker(self, check: str, entropy: int) -> Worker:
+        """A worker in which no check has run."""
         if self.import_error is not None:
             # Raised for every check, it would grow by a piece of traceback each time.
             raise self.import_error.with_traceback(None)
         if self.imported is not None:
-            self.turns.take_with(self.imported.pid)
             try:
                 with self.watch.guard(
                     self.deadline(check, self.limits.check_seconds), self.imported
                 ):
                     return forked(self.imported, entropy)
             except WorkerLostError:
-                # It has ended or no longer forks: from now on, every check imports anew.
+                # It has ended or no longer forks: from now on, every worker imports anew.
                 self.close()
         return self.fork_and_import(self.deadline(check, self.limits.import_seconds))
 
     def close(self) -> None:
         """End the worker that has imported the submission, and all others."""
-        self.end_check()
+        self.end_worker()
         if self.imported is not None:
             self.imported.let_go()
             self.imported = None
         self.warm.sweep()
         self.watch.close()
-        self.turns.end()
 
 
 def forked(imported: Worker, entropy: int) -> Worker:
-    """A worker for one check; the one that has imported the submission moves for this alone.
+    """A worker for one problem; the one that has imported the submission runs for this alone.
 
     It runs the submission's code, and could do anything else between and during checks.
 

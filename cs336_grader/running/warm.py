@@ -195,8 +195,11 @@ class Worker:
                 ours.close()
                 raise WorkerLostError("the process did not fork") from error
         try:
+            # The answer comes when its copy of the connection is closed. While that is open, the
+            # end of the new worker would not be noticed.
+            self.channel.receive()
             return Worker(Channel(ours), greeting(ours))
-        except (EOFError, OSError, psutil.NoSuchProcess) as error:
+        except (EOFError, OSError, WireError, psutil.NoSuchProcess) as error:
             ours.close()
             raise WorkerLostError("the process did not fork") from error
 

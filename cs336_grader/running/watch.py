@@ -12,7 +12,6 @@ from cs336_grader.worker.isolation.limits import Limits
 
 from .faults import CouldNotRunError
 from .processes import pids_below, resident
-from .turns import Turns
 from .warm import WarmWorker, Worker
 
 MEBIBYTE = 2**20
@@ -60,6 +59,10 @@ class Guarded:
         self.end = self.begun + deadline.seconds
         self.next_look = min(self.begun + FIRST_LOOK_SECONDS, self.end)
         self.breach = ""
+        # A worker runs many checks, and each has its own limit.
+        self.cpu_before = 0.0
+        with suppress(psutil.Error):
+            self.cpu_before = sum(worker.process.cpu_times()[:2])
 
 
 class Watch:
@@ -68,13 +71,11 @@ class Watch:
     Args:
         warm: the worker they descend from.
         limits: what they may use.
-        turns: ended at the first look, for what takes long may use all processors.
     """
 
-    def __init__(self, warm: WarmWorker, limits: Limits, turns: Turns) -> None:
+    def __init__(self, warm: WarmWorker, limits: Limits) -> None:
         self.warm = warm
         self.limits = limits
-        self.turns = turns
         # Held while a look is taken: what is asked for is over only when that is.
         self.looking = threading.Lock()
         self.guarded: Guarded | None = None
@@ -128,11 +129,10 @@ class Watch:
         """Look at what is guarded, and end it if it goes beyond a limit."""
         begun = time.thread_time()
         pids = self.warm.descendants(guarded.keep)
-        self.turns.end(*pids)
         if time.monotonic() >= guarded.end:
             guarded.breach = f"{guarded.deadline}{processes_started(guarded.worker)}"
         else:
-            guarded.breach = self.breach(pids)
+            guarded.breach = self.breach(pids, guarded.cpu_before)
         if guarded.breach:
             # Whoever waits for the worker sweeps again, and says where that is in vain.
             with suppress(CouldNotRunError):
@@ -142,10 +142,10 @@ class Watch:
         pause = LOOK_SHARE * (time.thread_time() - begun)
         guarded.next_look = min(time.monotonic() + pause, guarded.end)
 
-    def breach(self, pids: list[int]) -> str:
+    def breach(self, pids: list[int], cpu_before: float) -> str:
         """What processes use beyond their limits, in words; empty if nothing."""
         limits = self.limits
-        cpu_seconds, memory, threads = 0.0, 0, 0
+        cpu_seconds, memory, threads = -cpu_before, 0, 0
         processes: list[psutil.Process] = []
         for pid in pids:
             with suppress(psutil.Error), (process := psutil.Process(pid)).oneshot():

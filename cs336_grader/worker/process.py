@@ -24,14 +24,11 @@ import torch
 from .channel import Channel, Message
 from .compiler import compile_nothing, leave_compiler_out
 from .exceptions import Origin, describe
-from .forks import fork_alone, fork_and_wait
-from .hugepages import collect_memory, forget_code, move_code
 from .isolation.attempts import Canaries
 from .isolation.door import Door
 from .isolation.limits import Limits, proportional
 from .isolation.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from .isolation.view import View
-from .rehearsal import rehearse
 from .session import Session
 from .tracing import Tracer
 
@@ -40,32 +37,23 @@ if sys.platform != "win32":
 
 # What a new worker says first: its process id, as far as it knows it.
 HELLO = struct.Struct(">I")
-# Most processes fork once or twice; who does so more often goes on for long.
-MANY_FORKS = 3
 
 
 def warm_up() -> None:
     """Import now, once, what every worker would otherwise import for itself."""
     torch.set_num_threads(1)
     leave_compiler_out()
-    rehearse()
-    # Once more, for what it takes when all has been loaded.
-    forget_code()
-    rehearse()
-    move_code()
-    # What has been imported need not be looked through for garbage: it takes a tenth of a second.
+    take_a_step()
+    # Imported modules live as long as the process: garbage collection need not visit them.
     gc.freeze()
 
 
-def expect_forks() -> None:
-    """Make this process cheap to fork: what is here now stays."""
-    # It need not be looked through for garbage, which takes a tenth of a second.
-    gc.freeze()
-    if sys.version_info < (3, 12):
-        # Where names were found in types. What is found next takes a place of it, and the memory of
-        # both names is written to; later Pythons have names that are not counted.
-        sys._clear_type_cache()
-    collect_memory()
+def take_a_step() -> None:
+    """Train for one step: torch imports parts of itself at the first one."""
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters())
+    model(torch.ones(1, 2)).square().mean().backward()
+    optimizer.step()
 
 
 def main(channel: int) -> NoReturn:
@@ -93,7 +81,6 @@ def become_worker(connection: socket.socket) -> NoReturn:
         forget_main()
         forget_grader()
         compile_nothing()
-        tell_all_processors()
         close_other_files(connection.fileno())
         serve(Channel(connection))
     finally:
@@ -109,7 +96,6 @@ def serve(channel: Channel) -> None:
     origin: Origin | None = None
     tracer: Tracer | None = None
     session = Session(channel, adapters, origin, tracer)
-    forks = 0
     while True:
         try:
             message, buffers = channel.receive()
@@ -117,12 +103,10 @@ def serve(channel: Channel) -> None:
             reap()
             return
         if message["op"] == "fork":
-            forks += 1
-            if forks == MANY_FORKS:
-                expect_forks()
             connection = fork(channel, message, door)
-            if connection is not None:
-                forks = 0
+            if connection is None:
+                channel.send({"op": "forked"})
+            else:
                 channel = Channel(connection)
                 session = Session(channel, adapters, origin, tracer)
         elif message["op"] == "load":
@@ -138,10 +122,10 @@ def serve(channel: Channel) -> None:
             except BaseException as error:
                 channel.send(describe(error, origin))
             session = Session(channel, adapters, origin, tracer)
-        elif message["op"] == "renew":
-            seed_generators(message["entropy"])
+        elif message["op"] == "reset":
+            reset(message["entropy"], door)
             session = Session(channel, adapters, origin, tracer)
-            channel.send({"op": "renewed"})
+            channel.send({"op": "reset"})
         elif (answer := answer_of(door, message)) is not None:
             channel.send(answer)
         else:
@@ -193,47 +177,38 @@ def usage() -> dict[str, float]:
 def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None:
     """Fork: the child gets its own connection, the parent None.
 
-    The first child is the one that will import the submission, its children are for one check each.
-    All that can be done before the fork is: what a child writes to is copied for it.
+    The first child imports the submission. Its children run the checks of one problem each.
     """
     reap()
     seed_generators(message["entropy"])
-    connection = fork_for_check(channel, door) if door.closed else fork_for_import(channel, door)
-    if connection is not None:
-        channel.close()
-        connection.sendall(HELLO.pack(os.getpid()))
-    return connection
-
-
-def fork_for_check(channel: Channel, door: Door) -> socket.socket | None:
-    """Fork this process, which has imported the submission, and wait until the child has ended."""
-    if torch.get_num_threads() != 1:
-        # A pool of threads does not survive a fork: nothing may run before this.
-        torch.set_num_threads(1)
-    narrowing = door.narrowing()
-    move_to(narrowing.folder)
-    if fork_and_wait():
-        narrowing.close()
-        return None
-    die_with_parent()
-    narrowing.enforce()
-    # Not taken by the parent, which would hold it open when the child has crashed.
-    return passed_on(channel)
-
-
-def fork_for_import(channel: Channel, door: Door) -> socket.socket | None:
-    """Fork this process, and close the door behind the child."""
     connection = passed_on(channel)
-    if fork_alone():
+    if os.fork():
         connection.close()
         return None
     die_with_parent()
+    if door.closed:
+        narrow(door)
+    else:
+        enclose(door)
+    channel.close()
+    connection.sendall(HELLO.pack(os.getpid()))
+    return connection
+
+
+def enclose(door: Door) -> None:
+    """Close the door behind this process, which will import the submission."""
     door.pass_gate()
     door.close()
     # Once more: this is forgotten by a process that changes its user.
     die_with_parent()
     move_to(door.imported)
-    return connection
+
+
+def narrow(door: Door) -> None:
+    """Give this process, forked from the import, a folder of its own."""
+    # A pool of threads does not survive a fork: nothing may run before this.
+    torch.set_num_threads(1)
+    move_to(door.narrow())
 
 
 def passed_on(channel: Channel) -> socket.socket:
@@ -249,6 +224,16 @@ def move_to(scratch: str) -> None:
     # What torch compiles: its place was settled when torch was imported.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(scratch, "compiled")
     os.environ["USER"] = "worker"
+
+
+def reset(entropy: int, door: Door) -> None:
+    """Put back what a case may have changed for all that follow, and remove its files."""
+    seed_generators(entropy)
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    if door.own:
+        os.chdir(door.own)
+        door.empty()
 
 
 def load(root: Path, search_paths: list[str], module: str) -> ModuleType:
@@ -305,16 +290,6 @@ def forget_grader() -> None:
     home = Path(__file__).resolve().parents[2]
     if home.name != "site-packages":
         sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != home]
-
-
-def tell_all_processors() -> None:
-    """Have Python name all processors there are for this process, also where it is kept on one.
-
-    It is only as long as it takes turns, and who divides work among processes will not.
-    """
-    if hasattr(os, "sched_getaffinity"):
-        allowed = os.sched_getaffinity(0)
-        vars(os)["sched_getaffinity"] = lambda _pid: set(allowed)
 
 
 def close_other_files(kept: int) -> None:

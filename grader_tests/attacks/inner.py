@@ -39,13 +39,13 @@ channel.Channel.send_frame = twice
         WORKER + "values.Encoder.encode = lambda self, value: ['object', 0, 'float']\n",
         ruins=True,
     ),
-    "the import keeps the door open: nothing is narrowed, no limit is set": Attack(
+    "the import keeps the door open: nothing is narrowed or removed": Attack(
         WORKER
         + """
-from cs336_grader.worker.isolation import door, limits
+from cs336_grader.worker.isolation import door
 
-door.Narrowing.enforce = lambda self: None
-limits.limit_cpu = lambda limits: None
+door.Door.narrow = lambda self: self.imported
+door.Door.empty = lambda self: None
 
 def attack(values):
     for folder in (".", "..", "../.."):

@@ -40,6 +40,13 @@ def loop():
         pass
 
 
+def burn_for_two_seconds():
+    begun = time.process_time()
+    while time.process_time() - begun < 2:
+        pass
+    return 42
+
+
 def burn():
     for _ in range(4):
         if os.fork() == 0:
@@ -247,16 +254,23 @@ def test_what_is_discarded_costs_nothing(submission: RunningSubmission, adapter:
     assert_nothing_is_left(submission)
 
 
+def test_each_check_of_a_problem_has_the_whole_limit(submission: RunningSubmission) -> None:
+    """What the worker used in the checks before does not count."""
+    for case in ("same[1]", "same[2]"):
+        with submission.case(case) as adapters:
+            assert adapters.burn_for_two_seconds() == 42
+
+
 def test_nothing_happens_between_two_cases(submission: RunningSubmission) -> None:
     """Nobody watches then: a thread waits, and a process ends together with that of the check."""
-    with submission.case("later") as adapters:
+    with submission.case("same[later]") as adapters:
         assert adapters.later() == 42
         worker = adapters.pid
     time.sleep(0.6)
     running = submission.warm.descendants(submission.imported)
     # Beside it, the one that ends with it may run.
     assert set(running) <= {worker, psutil.Process(worker).ppid()}
-    with submission.case("daemon") as adapters:
+    with submission.case("same[daemon]") as adapters:
         assert (adapters.pid, adapters.daemon()) == (worker, 42)
     assert_nothing_is_left(submission)
 

@@ -3,7 +3,7 @@
     warm worker        namespaces, view                         `prepare`, before any submission
       └─ gate          a namespace of processes                 `pass_gate`
            └─ import   user, capabilities, Landlock, seccomp    `close`, before the import
-                └─ check   its own folder alone                 `narrowing`
+                └─ problem its own folder alone                 `narrow`
 
 A layer that cannot be had is left out, and why is kept. None of them is proof that something is
 closed: `attempts` finds that out.
@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 
 from . import landlock, limits, namespaces, privileges, seccomp, view
 from .kept import KeptFiles, below
@@ -61,6 +60,7 @@ class Door:
         self.processes = 0
         self.closed = False
         self.kept: KeptFiles | None = None
+        self.own = ""
 
     def prepare(self) -> None:
         """Leave the namespaces and the root that are shared with others, as far as possible."""
@@ -203,21 +203,28 @@ class Door:
         with closing(ruleset):
             ruleset.enforce()
 
-    def narrowing(self) -> "Narrowing":
-        """What is to be enforced in the next process that is forked from this one, for a check.
+    def narrow(self) -> str:
+        """Hold this process, forked from the import, to a new folder of its own; its path.
 
-        It may write to a new folder, and to the import's: some modules settle where they write when
+        It may also write to the folder of the import: some modules settle where they write when
         they are imported.
         """
         # A name that the import of the submission cannot have taken.
-        folder = os.path.join(self.view.scratch, f"check-{os.urandom(8).hex()}")
-        os.mkdir(folder, 0o700)
-        if self.missing[LANDLOCK]:
-            return Narrowing(folder, self.limits, None)
-        writable = [folder, self.imported, view.SHARED_MEMORY]
-        # Which of the devices is settled since the import: more can only be taken away.
-        ruleset = landlock.Ruleset(["/"], writable, [view.DEVICE_FOLDER])
-        return Narrowing(folder, self.limits, ruleset)
+        self.own = os.path.join(self.view.scratch, f"problem-{os.urandom(8).hex()}")
+        os.mkdir(self.own, 0o700)
+        if not self.missing[LANDLOCK]:
+            writable = [self.own, self.imported, view.SHARED_MEMORY]
+            # Which of the devices is settled since the import: more can only be taken away.
+            ruleset = landlock.Ruleset(["/"], writable, [view.DEVICE_FOLDER])
+            with closing(ruleset):
+                ruleset.enforce()
+        return self.own
+
+    def empty(self) -> None:
+        """Remove what this process left in its own folder, if it has one."""
+        for path in below(self.own) if self.own else ():
+            with suppress(OSError, RecursionError):
+                remove(path)
 
     def keep_imported(self) -> int:
         """From now on, leave the files that the import of the submission wrote; how many."""
@@ -249,33 +256,6 @@ class Door:
             else:
                 command = ["/bin/rm", "-rf", "--", path]
                 subprocess.run(command, check=False, capture_output=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Narrowing:
-    """What the process of a check is held to, beyond what the import was.
-
-    Attributes:
-        folder: its own, to which it may write.
-        allowed: what it may use of the processor.
-        ruleset: what it may open, where that can be enforced.
-    """
-
-    folder: str
-    allowed: limits.Limits
-    ruleset: landlock.Ruleset | None
-
-    def enforce(self) -> None:
-        """Hold this process and its descendants to it."""
-        limits.limit_cpu(self.allowed)
-        if self.ruleset is not None:
-            self.ruleset.enforce()
-        self.close()
-
-    def close(self) -> None:
-        """Let go of it; who is held to it stays so."""
-        if self.ruleset is not None:
-            self.ruleset.close()
 
 
 def owner(path: str) -> int:

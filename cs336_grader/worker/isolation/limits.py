@@ -1,6 +1,5 @@
 """Limits that the system keeps for each process by itself."""
 
-import math
 import os
 import sys
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ if sys.platform != "win32":
 
 MEBIBYTE = 2**20
 OPEN_FILES = 1024
-GRACE_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +100,3 @@ def proportional(pid: int) -> int:
     except OSError:
         pass
     return 0
-
-
-def limit_cpu(limits: Limits) -> None:
-    """Let this process and each that descends from it have so much of the processor."""
-    if sys.platform == "win32":
-        return
-    # Who watches from outside knows first, and says why.
-    most = math.ceil(limits.cpu_seconds) + GRACE_SECONDS
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if hard == resource.RLIM_INFINITY or most < hard:
-        resource.setrlimit(resource.RLIMIT_CPU, (most, most))

@@ -188,6 +188,18 @@ def leave_a_daemon():
     return "done"
 
 
+def change_everything():
+    torch.set_default_dtype(torch.float64)
+    torch.set_grad_enabled(False)
+    open("left behind", "w").close()
+    os.makedirs("folder/within")
+    os.chdir("folder")
+
+
+def state():
+    return torch.get_default_dtype(), torch.is_grad_enabled(), os.listdir()
+
+
 remembered = []
 
 

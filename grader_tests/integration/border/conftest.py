@@ -48,7 +48,8 @@ def submission(
     }
     with closing(warm):
         shared = (tmp_path_factory.getbasetemp(),)
-        submission = RunningSubmission(warm, load, limits, shared)
+        problems = dict.fromkeys(("first", "second"), "problem")
+        submission = RunningSubmission(warm, load, limits, shared, problems)
         with closing(submission):
             yield submission
 

@@ -27,35 +27,47 @@ def test_each_check_starts_from_the_same_state(submission: RunningSubmission) ->
     assert seen[0][1] == torch.rand(3, generator=generator).tolist()
 
 
-def test_the_cases_of_a_check_share_a_process(submission: RunningSubmission) -> None:
-    """In each of them random numbers start anew; the next check has a process of its own."""
+def test_the_cases_of_a_problem_share_a_worker(submission: RunningSubmission) -> None:
+    """In each of them random numbers start anew; the next problem has a worker of its own."""
     seen = []
     for _ in range(2):
         with submission.case("case") as adapters:
             seen.append((adapters.pid, adapters.remember(), adapters.random_numbers().tolist()))
-    submission.end_check()
-    with submission.check("next") as adapters:
+    with submission.case("next") as adapters:
         assert (adapters.pid != seen[0][0], adapters.remember()) == (True, 1)
     (first, once, numbers), (second, twice, same_numbers) = seen
     assert (first, once, numbers) == (second, twice - 1, same_numbers)
 
 
-def test_a_process_that_cannot_go_on_is_not_shared(submission: RunningSubmission) -> None:
+def test_the_checks_of_a_problem_share_a_worker(submission: RunningSubmission) -> None:
+    """It is reset between them; a check that asks for a fresh worker gets one."""
+    with submission.case("first") as adapters:
+        worker = adapters.pid
+        adapters.change_everything()
+    with submission.case("second") as adapters:
+        assert adapters.pid == worker
+        assert adapters.state() == (torch.float32, True, [])
+    with submission.case("second", fresh=True) as adapters:
+        assert adapters.pid != worker
+    submission.end_worker()
+
+
+def test_a_worker_that_cannot_go_on_is_replaced(submission: RunningSubmission) -> None:
     """It has ended, or is in the middle of its work: the next case gets another one."""
-    with submission.case("ends") as adapters, pytest.raises(WorkerLostError):
+    with submission.case("same[ends]") as adapters, pytest.raises(WorkerLostError):
         adapters.exit_now()
-    with submission.case("lingers") as adapters:
+    with submission.case("same[lingers]") as adapters:
         lingering = adapters.pid
         assert adapters.answer_and_linger() == 42
-    with submission.case("waits") as adapters:
+    with submission.case("same[waits]") as adapters:
         waiting = adapters.pid
         assert waiting != lingering
         ids = adapters.tokenizer().encode_iterable(text for text in ["some", "text"])
         assert next(ids) == ord("s")
-    with submission.case("last") as adapters:
+    with submission.case("same[last]") as adapters:
         assert adapters.pid != waiting
         assert adapters.remember() == 1
-    submission.end_check()
+    submission.end_worker()
 
 
 def test_pools_of_processes_end(adapters: Any) -> None:
