@@ -191,6 +191,34 @@ def dropout_ignored(parts: GPTParts, weights: Weights, drop: Step, x: Tensor) ->
     "gpt_feed_forward",
     "widen_and_narrow",
     kind="formula",
+    wrong="the same hidden features are dropped for all vectors",
+    hint="Print the hidden features of a few vectors after dropout: are whole columns zero?",
+)
+def same_features_dropped(parts: GPTParts, weights: Weights, drop: Step, x: Tensor) -> Tensor:
+    def shared(hidden: Tensor) -> Tensor:
+        return hidden * drop(torch.ones(hidden.shape[-1]))
+
+    return GPTParts.widen_and_narrow(parts, weights, shared, x)
+
+
+@mistake(
+    "gpt_feed_forward",
+    "widen_and_narrow",
+    kind="formula",
+    wrong="some vectors lose all their hidden features, and the others none",
+    hint="Print the hidden features of a few vectors after dropout: are whole rows zero?",
+)
+def whole_vectors_dropped(parts: GPTParts, weights: Weights, drop: Step, x: Tensor) -> Tensor:
+    def together(hidden: Tensor) -> Tensor:
+        return hidden * drop(torch.ones_like(hidden[..., :1]))
+
+    return GPTParts.widen_and_narrow(parts, weights, together, x)
+
+
+@mistake(
+    "gpt_feed_forward",
+    "widen_and_narrow",
+    kind="formula",
     wrong="dropout is of the output instead of the hidden features",
     hint="Which tensor is dropped in the text? Elements of your output that are exactly zero tell.",
 )

@@ -105,3 +105,19 @@ def assert_dropped(
     assert abs(dropped - p * count) <= allowed, (
         f"{name}: {dropped} of {count} elements are dropped, where p is {p}."
     )
+
+
+def assert_drawn_apart(dropped: Tensor, *axes: str) -> None:
+    """Require that dropout is not the same all along an axis.
+
+    Args:
+        dropped: True where an element was dropped.
+        axes: what each axis consists of, in the plural.
+
+    Raises:
+        AssertionError: the draws are the same along an axis.
+    """
+    for dim, axis in enumerate(axes):
+        assert not torch.equal(dropped, dropped.roll(1, dim)), (
+            f"Dropout is the same for all {axis}: draw for each of them."
+        )

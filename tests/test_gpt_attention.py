@@ -8,7 +8,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from .draws import Draws
-from .properties import assert_dropped, assert_leaves_arguments, gradient, without_dropout
+from .properties import (
+    assert_drawn_apart,
+    assert_dropped,
+    assert_leaves_arguments,
+    gradient,
+    without_dropout,
+)
 from .snapshots import Snapshot
 
 # Batch, heads, length and head size all differ, so that no two axes can be mistaken.
@@ -146,10 +152,7 @@ def test_gpt_attention_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -
     name = "probabilities after dropout"
     assert_dropped(snapshot, found[..., seen], expected[..., seen], p, name)
     # The last two queries may attend to the first three keys.
-    dropped = found[..., 2:, :3] == 0
-    for dim, what in enumerate(("sequences", "heads", "queries", "keys")):
-        others = dropped.roll(1, dim)
-        assert not torch.equal(dropped, others), f"All {what} dropped the same probabilities."
+    assert_drawn_apart(found[..., 2:, :3] == 0, "sequences", "heads", "queries", "keys")
 
 
 def test_gpt_attention_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

@@ -12,7 +12,13 @@ from torch.nn import functional
 
 from .comparison import assert_refuses
 from .draws import Draws
-from .properties import assert_dropped, assert_leaves_arguments, gradient, without_dropout
+from .properties import (
+    assert_drawn_apart,
+    assert_dropped,
+    assert_leaves_arguments,
+    gradient,
+    without_dropout,
+)
 from .snapshots import Snapshot
 
 # By chance a share is off by more than Hoeffding's bound once in this many runs.
@@ -179,8 +185,9 @@ def test_gpt_feed_forward_dropout(adapters: Any, snapshot: Snapshot, draw: Draws
     # The second map gives each of eight hidden features twice, so what is dropped after it shows.
     weights["fc2.weight"] = torch.eye(8, 64).repeat(2, 1)
     weights["fc2.bias"] = torch.zeros(16)
-    x = draw.normal(400, 16)
-    clear = torch_feed_forward(weights, x)[:, :8] > 0.1
+    # The first map passes the input on, so that none of the eight is 0 before dropout.
+    weights["fc1.weight"], weights["fc1.bias"] = torch.eye(64, 16), torch.zeros(64)
+    x = draw.uniform(400, 16, low=0.5, high=1.5)
     # Those without dropout: only what dropout does to them is looked at here.
     hidden = feed_forward(adapters, weights, x)
     y = feed_forward(adapters, weights, x, dropout=0.3, training=True)
@@ -189,7 +196,8 @@ def test_gpt_feed_forward_dropout(adapters: Any, snapshot: Snapshot, draw: Draws
     found, hidden = y.detach(), hidden.detach()
     snapshot.assert_close(found[:, 8:], found[:, :8], "the second copy of each hidden feature")
     name = "hidden features after dropout"
-    assert_dropped(snapshot, found[:, :8][clear], hidden[:, :8][clear], 0.3, name)
+    assert_dropped(snapshot, found[:, :8], hidden[:, :8], 0.3, name)
+    assert_drawn_apart(found[:, :8] == 0, "vectors", "hidden features")
 
 
 def test_gpt_feed_forward_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
