@@ -20,6 +20,8 @@ from cs336_grader.records import Staged
 ALIKE = 0.9
 # With less than this, everybody's looks the same.
 FEWEST_TOKENS = 200
+# So many tokens are read of a submission; of those that were not handed out, so many are compared.
+MAX_READ = 1_000_000
 MAX_TOKENS = 50_000
 # Where the characters that stand for tokens begin, and how many there are.
 FIRST, KINDS = 0x4E00, 20_000
@@ -48,7 +50,7 @@ def tokens(staged: Staged) -> str:
 
     Names and layout do not count. The adapters are left out: they are mostly the same for all.
     """
-    return "\n".join(islice(statements(staged), MAX_TOKENS))[:MAX_TOKENS]
+    return "\n".join(islice(statements(staged), MAX_READ))[:MAX_READ]
 
 
 def statements(staged: Staged) -> Iterator[str]:
@@ -117,5 +119,5 @@ def groups(submissions: Sequence[tuple[str, str]], handed_out: Container[str] = 
 
 
 def without(text: str, handed_out: Container[str]) -> str:
-    """The tokens of the statements that were not handed out."""
-    return "".join(line for line in text.split("\n") if line not in handed_out)
+    """The tokens of the statements that were not handed out, up to a limit."""
+    return "".join(line for line in text.split("\n") if line not in handed_out)[:MAX_TOKENS]

@@ -2,17 +2,16 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cs336_grader.handout.contents import stubs
-from cs336_grader.handout.outline import outline
+from cs336_grader.handout.contents import modules
 from cs336_grader.pipeline import assignment_asked_for
 from cs336_grader.preforked import Entrance, Preforked
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
-from cs336_grader.rubric import Assignment, load_assignment
+from cs336_grader.rubric import Assignment, Rubric, load_assignment
 
 from . import likeness, page, slots
 from .grading import request_for
@@ -30,6 +29,7 @@ from .watching import Watch
 
 # The columns with facts that only some platforms give.
 PLATFORM_COLUMNS = ("student", "sid", "email", "late", "time")
+FIRST_COLUMNS = ("submission", "file", *PLATFORM_COLUMNS, "status", "reason")
 Finished = Callable[[Graded], None]
 # Grades what is left of a class: the submissions, their settings, the folder, who is told.
 Runner = Callable[[Sequence[Submission], Settings, Path, Finished], None]
@@ -111,15 +111,14 @@ def write_class(done: Sequence[Graded], found: Found, settings: Settings, out: P
     seen = overview(done, handed_out(assignment))
     known = {one.name: one for one in found.submissions}
     rows = [row(one, known[one.record.name]) for one in seen.done]
-    write(out / GRADEBOOK, gradebook.table(without_empty(rows)))
+    write(out / GRADEBOOK, gradebook.table(rows, columns(rows, assignment.rubric)))
     write(out / PAGE, page.render(assignment.rubric.title, seen, found))
     return seen
 
 
 def handed_out(assignment: Assignment) -> frozenset[str]:
     """The statements of the modules that students were given."""
-    given = stubs(assignment, outline(assignment, {}))
-    return frozenset(line for source in given.values() for line in likeness.lines(source))
+    return frozenset(line for source in modules(assignment) for line in likeness.lines(source))
 
 
 def row(one: Graded, submission: Submission) -> dict[str, object]:
@@ -135,12 +134,18 @@ def row(one: Graded, submission: Submission) -> dict[str, object]:
         "time": told.time,
     }
     said: dict[str, object] = {"status": one.record.status.value, "reason": one.record.reason}
-    rest = gradebook.row(one.report)
-    del rest["submission"]
-    return {**known, **rest, **said}
+    return {**gradebook.row(one.report), **known, **said}
 
 
-def without_empty(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """The rows without those columns for facts from a platform that are empty in every row."""
+def columns(rows: Sequence[Mapping[str, object]], rubric: Rubric) -> list[str]:
+    """The columns in an order that no submission changes.
+
+    Those that every row has come first, then tracks and problems as the rubric lists them. Facts
+    that the platform gives of no student have no column, nor have tracks and problems that no
+    submission was graded in.
+    """
+    held = dict.fromkeys(column for cells in rows for column in (*FIRST_COLUMNS, *cells))
     empty = {column for column in PLATFORM_COLUMNS if not any(cells[column] for cells in rows)}
-    return [{name: cells[name] for name in cells if name not in empty} for cells in rows]
+    last = [*map(gradebook.track_column, rubric.tracks), *rubric.problems]
+    first = [column for column in held if column not in last and column not in empty]
+    return [*first, *(column for column in last if column in held)]

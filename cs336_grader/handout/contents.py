@@ -108,6 +108,17 @@ def stubs(assignment: Assignment, found: Outline) -> dict[str, bytes]:
     return {file: text.encode() for file, text in files.items()}
 
 
+def modules(assignment: Assignment) -> list[bytes]:
+    """All modules that students are given, whichever tracks their repository was made for."""
+    choices = ((), *((track,) for track in assignment.rubric.tracks))
+    given = [
+        stubs(limited, outline(limited, beneath(assignment, limited)))
+        for limited in (chosen(assignment, tracks) for tracks in choices)
+    ]
+    files = [entry for made in (travelling(assignment.folder), *given) for entry in made.items()]
+    return [source for file, source in files if file.endswith(".py")]
+
+
 def public_rubric(text: bytes) -> bytes:
     """The rubric without the keys that name what stays behind.
 

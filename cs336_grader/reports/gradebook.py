@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from cs336_grader.records import Report, Verdict
 
@@ -21,7 +21,8 @@ FORMULA = re.compile(r"""((?:^|[,;|\t])(?=[\s"]*[=+\-@＝＋－＠]))""")  # noq
 
 def render(report: Report) -> str:
     """The rows as CSV. What was not judged is left empty: a zero would be a grade."""
-    return table([row(report)])
+    cells = row(report)
+    return table([cells], cells)
 
 
 def row(report: Report) -> dict[str, object]:
@@ -38,20 +39,23 @@ def row(report: Report) -> dict[str, object]:
         "isolation": report.isolation.level,
         "sha256": report.submission.sha256,
     }
-    for track, problems in summary.by_track(report):
-        if track is not None:
-            judged = summary.all_judged(problems)
-            cells[f"track {track.id}"] = track.score if judged else ""
+    for track in report.tracks:
+        judged = summary.all_judged(one for one in report.problems if one.track == track.id)
+        cells[track_column(track.id)] = track.score if judged else ""
     for problem in report.problems:
         judged = problem.verdict is not Verdict.NOT_JUDGED
         cells[problem.id] = problem.score if judged else ""
     return cells
 
 
-def table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows below the names of all their columns; what a row lacks is left empty."""
+def track_column(track: str) -> str:
+    """The name of the column with a track's points."""
+    return f"track {track}"
+
+
+def table(rows: Sequence[Mapping[str, object]], columns: Collection[str]) -> str:
+    """Rows below the names of the columns; what a row lacks is left empty."""
     text = io.StringIO()
-    columns = dict.fromkeys(column for cells in rows for column in cells)
     writer = csv.writer(text)
     writer.writerow(map(cell, columns))
     writer.writerows([cell(cells.get(column, "")) for column in columns] for cells in rows)

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import html5lib
@@ -18,14 +19,15 @@ from cs336_grader.batch.records import Graded, Record, Status, save
 from cs336_grader.batch.settings import Settings, differences, digest_of
 from cs336_grader.batch.submissions import Found, Submission
 from cs336_grader.batch.whole_class import handed_out, row, write_class
-from cs336_grader.handout.contents import stubs
-from cs336_grader.handout.outline import outline
+from cs336_grader.handout.contents import build
 from cs336_grader.records import Staged
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.formats import FORMATS, Destination, publish
+from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ASSIGNMENT, TINY
 from grader_tests.unit.sample_reports import CASES, DIVIDED, HOSTILE, report
 from grader_tests.unit.submissions import write
+from grader_tests.unit.two_tracks import two_tracks
 
 SETTINGS = Settings("submissions", str(TINY), "0" * 64, 7)
 PADDED = {"test_moving_average": "Your output is what you get when the end is padded.\nMore."}
@@ -145,12 +147,55 @@ def test_the_gradebook_has_a_column_for_all_problems_of_anybody(tmp_path: Path) 
     one = graded("a")
     other = Graded(graded("=b").record, report(assignment=DIVIDED))
     write_class([other, one], found([other, one]), SETTINGS, tmp_path)
-    with (tmp_path / "gradebook.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = gradebook_rows(tmp_path)
     assert [cells["submission"] for cells in rows] == ["'=b", "a"]
     assert rows[0]["file"] == "'=b.zip"
     assert rows[1]["track numbers"] == ""
     assert rows[0]["track numbers"] != ""
+
+
+def gradebook_rows(out: Path) -> list[dict[str, str]]:
+    """The rows of a class's gradebook."""
+    with (out / "gradebook.csv").open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def in_tracks(name: str, *tracks: str) -> Graded:
+    """A submission that attempts these tracks."""
+    both = CASES["two_tracks"]
+    problems = tuple(one for one in both.problems if one.track in tracks)
+    return Graded(
+        graded(name).record,
+        replace(
+            both,
+            score=sum(one.score for one in problems),
+            problems=problems,
+            tracks=tuple(one for one in both.tracks if one.id in tracks),
+        ),
+    )
+
+
+@pytest.mark.parametrize("order", list(permutations(["numbers", "words", "both"])))
+def test_columns_are_in_one_order_whoever_comes_first(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    """What everyone has, then tracks, then problems; the points of the tracks are the score."""
+    assignment = two_tracks(tmp_path / "assignment")
+    settings = replace(SETTINGS, assignment=str(assignment))
+    done = [
+        in_tracks(f"{place}", *(("numbers", "words") if which == "both" else (which,)))
+        for place, which in enumerate(order)
+    ]
+    write_class(done, found(done), settings, tmp_path)
+    rows = gradebook_rows(tmp_path)
+    fixed = "submission,file,status,reason,score,max_score,percent,findings,seed,isolation,sha256"
+    rubric = load_assignment(assignment).rubric
+    tracks = [f"track {track}" for track in rubric.tracks]
+    assert list(rows[0]) == [*fixed.split(","), *tracks, *rubric.problems]
+    for which, cells in zip(order, rows, strict=True):
+        filled = {track for track in rubric.tracks if cells[f"track {track}"]}
+        assert filled == ({"numbers", "words"} if which == "both" else {which})
+        assert sum(float(cells[track] or 0) for track in tracks) == float(cells["score"])
 
 
 def test_the_page_says_which_assignment_it_is_of(tmp_path: Path) -> None:
@@ -171,7 +216,7 @@ def test_what_a_platform_tells_is_in_the_gradebook_and_on_the_page(tmp_path: Pat
     write_class(done, everybody, SETTINGS, tmp_path)
     text = (tmp_path / "gradebook.csv").read_text(encoding="utf-8-sig")
     first, *lines = text.splitlines()
-    assert first.startswith("submission,file,student,sid,email,late,status,")
+    assert first.startswith("submission,file,student,sid,email,late,status,reason,score,")
     assert lines[0].startswith("a,a.zip,,,,,")
     assert lines[1].startswith("b,b.zip,Be,'=017,b@example.org,late,")
     others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"]
@@ -199,7 +244,7 @@ def test_a_row_has_all_that_a_gradebook_of_one_has() -> None:
 )
 def test_no_cell_begins_a_formula_whatever_separates_cells(text: str, separator: str) -> None:
     """Nor does one that begins within a cell, for a spreadsheet that guesses another separator."""
-    table = gradebook.table([{"a": text, "b": text, text: "x"}])
+    table = gradebook.table([{"a": text, "b": text, text: "x"}], {"a": 0, "b": 0, text: 0})
     assert table.startswith("\ufeff")
     for cells in csv.reader(io.StringIO(table[1:]), delimiter=separator):
         for cell in cells:
@@ -209,7 +254,7 @@ def test_no_cell_begins_a_formula_whatever_separates_cells(text: str, separator:
 def test_cells_are_readable() -> None:
     """Ids keep their zeros, accents are one letter each, and numbers are numbers."""
     rows = [{"sid": "0017", "score": -1.5, "name": "Jose\u0301", "reason": "a; b, c-d"}]
-    assert gradebook.table(rows).splitlines()[1] == '0017,-1.5,Jos\xe9,"a; b, c-d"'
+    assert gradebook.table(rows, rows[0]).splitlines()[1] == '0017,-1.5,Jos\xe9,"a; b, c-d"'
 
 
 CODE = (
@@ -248,16 +293,17 @@ def test_a_large_submission_is_read_up_to_a_limit(
         return lines(source)
 
     monkeypatch.setattr(likeness, "lines", noted)
-    monkeypatch.setattr(likeness, "MAX_TOKENS", 5)
+    monkeypatch.setattr(likeness, "MAX_READ", 5)
     staged = Staged("large", "", root, "tests.adapters", (".",), (), frozenset())
     assert len(likeness.tokens(staged)) == 5
     assert len(read) == 1
 
 
 def test_what_was_handed_out_does_not_count(tmp_path: Path) -> None:
-    """Stubs are the same for all, and so is a small part that two have written; a copy is not."""
-    given = stubs(ASSIGNMENT, outline(ASSIGNMENT, {}))
-    package = {name: text for name, text in given.items() if not name.startswith("tests/")}
+    """Stubs and tests are the same for all, and a small part may be; a copy is reported."""
+    given = build(ASSIGNMENT).files
+    package = {name: text for name, text in given.items() if name.endswith(".py")}
+    assert "tests/conftest.py" in package
     model = package["cs336_basics/layers.py"]
     linear = model.replace(b"raise NotImplementedError", b"return x @ self.weight.T #", 1)
     assert linear != model
@@ -280,6 +326,26 @@ def test_what_was_handed_out_does_not_count(tmp_path: Path) -> None:
     alike = likeness.groups(found, handed_out(ASSIGNMENT))
     assert [group.names for group in alike] == [("original", "copy")]
     assert likeness.without(found[0][1], handed_out(ASSIGNMENT)) == ""
+
+
+@pytest.mark.parametrize("track", ASSIGNMENT.rubric.tracks)
+def test_what_was_handed_out_for_one_track_does_not_count(tmp_path: Path, track: str) -> None:
+    """A repository that was made for a track has statements that the other ones lack."""
+    files = build(ASSIGNMENT, (track,)).files
+    root = write(tmp_path, {name: text for name, text in files.items() if name.endswith(".py")})
+    staged = Staged("untouched", "", root, "tests.adapters", (), (), frozenset())
+    assert likeness.without(likeness.tokens(staged), handed_out(ASSIGNMENT)) == ""
+
+
+def test_what_was_handed_out_takes_no_room_from_what_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The limit holds for what is left."""
+    monkeypatch.setattr(likeness, "MAX_TOKENS", 300)
+    given = "given" * 100
+    texts = [(name, f"{given}\n{name * 400}") for name in ("a", "b", "a")]
+    (group,) = likeness.groups(texts, {given})
+    assert group.names == ("a", "a")
 
 
 def test_no_code_is_too_strange_to_be_compared(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_each_track_has_its_points(name: str) -> None:
         assert told in text.replace("\\(", "(").replace("\\)", ")")
 
 
-@pytest.mark.parametrize("name", ["html", "github-summary", "github-annotations", "csv"])
+@pytest.mark.parametrize("name", ["html", "github-summary", "github-annotations"])
 def test_of_a_single_track_nothing_is_told(name: str) -> None:
     """The report is that of an assignment without tracks."""
     found = CASES["two_tracks"]
