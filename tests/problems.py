@@ -21,6 +21,7 @@ class Problem:
     Attributes:
         core: the checks of each part, which all have to pass for it.
         edge_share: what its edge checks are worth together.
+        built_on: other problems that this one uses.
         track: the one it is of, if there are any.
         extra: whether its points come on top of the maximum.
     """
@@ -33,6 +34,7 @@ class Problem:
     edge: list[str]
     advice: list[str]
     edge_share: float
+    built_on: Collection[str] = ()
     track: str = ""
     extra: bool = False
 
@@ -80,6 +82,7 @@ def problems(rubric: Path = RUBRIC) -> dict[str, Problem]:
             table.get("edge", []),
             table.get("advice", []),
             edge_share,
+            table.get("built_on", {}),
             table.get("track", ""),
             table.get("extra", False),
         )

@@ -27,6 +27,7 @@ class Tracks:
     Attributes:
         titles: what each track is called; empty where the assignment has none.
         problem_of: the problem that each check belongs to.
+        parts: the adapters of all that the problems of each track are built on.
         there: the adapters that the submission has, stubs included.
         begun: those that are filled in; all that are there where none is.
     """
@@ -35,7 +36,10 @@ class Tracks:
         self.titles = track_titles(rubric)
         self.problem_of = problem_of_checks(rubric)
         self.adapters: dict[str, set[str]] = {track: set() for track in self.titles}
+        self.parts: dict[str, set[str]] = {track: set() for track in self.titles}
         for problem in problems(rubric).values():
+            if problem.track:
+                self.parts[problem.track].update(parts(rubric, problem.id))
             if problem.track and not problem.extra:
                 self.adapters[problem.track].update(problem.adapters)
         names = (name for problem in problems(rubric).values() for name in problem.adapters)
@@ -48,11 +52,22 @@ class Tracks:
         return check in self.problem_of and self.problem_of[check].track in chosen
 
     def attempted(self) -> list[str]:
-        """The tracks of which an adapter is filled in; else the likeliest one."""
+        """The tracks of which an adapter is filled in that counts; else the likeliest one.
+
+        A single function may have the name of an adapter by chance. What problems of another track
+        are built on is written for these.
+        """
+        begun = {
+            track: names & self.begun
+            for track, names in self.adapters.items()
+            if len(names & self.there) >= min(ENOUGH, len(names))
+        }
         attempted = [
             track
-            for track, names in self.adapters.items()
-            if names & self.begun and len(names & self.there) >= min(ENOUGH, len(names))
+            for track, names in begun.items()
+            if names.difference(
+                *(self.parts[other] for other in begun if other != track and begun[other])
+            )
         ]
 
         def likelihood(track: str) -> tuple[int, bool]:
@@ -72,13 +87,29 @@ class Tracks:
         if problem is None:
             return ""
         if problem.track and problem.track not in (chosen or self.attempted()):
-            lacking = self.there.isdisjoint(self.adapters[problem.track])
-            why = "the adapters lack it" if lacking else "no adapter is filled in"
+            why = self.why_not_attempted(problem.track)
             return f"{self.titles[problem.track]}: {why}; to run it: --track {problem.track}"
         if problem.extra and self.begun.isdisjoint(problem.adapters):
             missing = " or ".join(problem.adapters)
             return f"extra: {missing} is not filled in; to run it: -k {problem.id}"
         return ""
+
+    def why_not_attempted(self, track: str) -> str:
+        """Why a track is not among those that are attempted."""
+        names = self.adapters[track]
+        if filled := names & self.begun:
+            return f"filled in is only {', '.join(sorted(filled))}"
+        return "no adapter is filled in" if names & self.there else "the adapters lack it"
+
+
+def parts(rubric: Path, problem: str) -> set[str]:
+    """The adapters of all that a problem is built on, directly or not."""
+    known, found, waiting = problems(rubric), set[str](), [problem]
+    while waiting:
+        new = set(known[waiting.pop()].built_on) - found
+        found |= new
+        waiting += new
+    return {adapter for part in found for adapter in known[part].adapters}
 
 
 def is_filled_in(adapter: object) -> bool:

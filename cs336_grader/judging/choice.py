@@ -8,6 +8,8 @@ from cs336_grader.rubric import Rubric
 
 # A submission that has fewer adapters of a track, stubs included, may have them by chance.
 ENOUGH = 2
+# Of the adapters that decide on a track, this many are named.
+MOST_NAMED = 3
 
 
 class UnknownNameError(Exception):
@@ -66,18 +68,44 @@ def attempted_problems(
 def attempted_tracks(
     rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str]
 ) -> tuple[str, ...]:
-    """The tracks of which a submission has filled in an adapter; else the likeliest one.
+    """The tracks of which an adapter is filled in that counts; else the likeliest one.
 
     An assignment without tracks has one without a name.
     """
-    own, there = adapters_of_tracks(rubric), adapters | stubs
-    attempted = tuple(
-        track
-        for track, names in own.items()
-        if names & adapters and len(names & there) >= min(ENOUGH, len(names))
-    )
+    own, counting = adapters_of_tracks(rubric), counting_adapters(rubric, adapters, stubs)
     likeliest = max(own, key=lambda track: (len(own[track] & adapters), bool(own[track] & stubs)))
-    return attempted or (likeliest,)
+    return tuple(track for track in own if counting[track]) or (likeliest,)
+
+
+def counting_adapters(
+    rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str]
+) -> dict[str, AbstractSet[str]]:
+    """For each track, the adapters that are filled in and make it an attempted one.
+
+    A single function may have the name of an adapter by chance. What problems of another track are
+    built on is written for these.
+    """
+    own, there = adapters_of_tracks(rubric), adapters | stubs
+    begun = {
+        track: names & adapters if len(names & there) >= min(ENOUGH, len(names)) else set()
+        for track, names in own.items()
+    }
+    parts = {track: parts_of_track(rubric, track) if begun[track] else set() for track in own}
+    return {
+        track: names.difference(*(parts[other] for other in own if other != track))
+        for track, names in begun.items()
+    }
+
+
+def parts_of_track(rubric: Rubric, track: str) -> set[str]:
+    """The adapters of all that a track's problems are built on."""
+    return {
+        adapter
+        for name, problem in rubric.problems.items()
+        if problem.track == track
+        for part in rubric.below(name)
+        for adapter in rubric.problems[part].adapters
+    }
 
 
 def adapters_of_tracks(rubric: Rubric) -> dict[str, set[str]]:
@@ -92,15 +120,50 @@ def adapters_of_tracks(rubric: Rubric) -> dict[str, set[str]]:
 def choice_told(
     rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str]
 ) -> tuple[str, ...]:
-    """A sentence for each track that is not graded because only its stubs were handed in."""
-    graded = attempted_tracks(rubric, adapters, stubs)
-    named = f"{listed(graded)} track{'s' if len(graded) > 1 else ''}"
-    return tuple(
-        f"Graded in the {named}: none of the {track} track's adapters was filled in; "
-        f"--track {track} grades it."
-        for track, names in adapters_of_tracks(rubric).items()
-        if track not in graded and names & stubs and not names & adapters
-    )
+    """A sentence for each track of which few adapters are filled in, or only stubs are there."""
+    own, graded = adapters_of_tracks(rubric), attempted_tracks(rubric, adapters, stubs)
+    if not adapters:
+        several = sum(bool(names & stubs) for names in own.values()) > 1
+        told = f"No adapter is filled in in any track; shown as 0 of the {graded[0]} track."
+        return (told,) if several else ()
+    counting = counting_adapters(rubric, adapters, stubs)
+    main = max(graded, key=lambda track: len(own[track] & adapters) / len(own[track]))
+    sentences = []
+    for track, names in own.items():
+        filled = names & adapters
+        if track not in graded and (filled or names & stubs):
+            sentences.append(left_out_told(track, graded, filled))
+        elif track in graded and track != main and 2 * len(filled) < len(names):
+            others = tuple(other for other in graded if other != track)
+            alone = " ".join(f"--track {other}" for other in others)
+            sentences.append(
+                f"Also graded in the {track} track, because {filled_told(counting[track])} filled "
+                f"in; {alone} grades the {tracks_told(others)} alone."
+            )
+    return tuple(sentences)
+
+
+def left_out_told(track: str, graded: Sequence[str], filled: AbstractSet[str]) -> str:
+    """Why a track is not graded, and how it would be."""
+    told = f"Graded in the {tracks_told(graded)}: "
+    if filled:
+        told += f"of the {track} track, only {filled_told(filled)} filled in"
+    else:
+        told += f"none of the {track} track's adapters was filled in"
+    return f"{told}; --track {track} grades it."
+
+
+def filled_told(names: AbstractSet[str]) -> str:
+    """Names and their verb: the first ones, and how many more there are."""
+    named, more = sorted(names)[:MOST_NAMED], len(names) - MOST_NAMED
+    if more > 0:
+        named.append(f"{more} more")
+    return f"{listed(named)} {'is' if len(names) == 1 else 'are'}"
+
+
+def tracks_told(tracks: Sequence[str]) -> str:
+    """Tracks by their names."""
+    return f"{listed(tracks)} track{'s' if len(tracks) > 1 else ''}"
 
 
 def known_names(kind: str, names: Collection[str], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,12 +6,13 @@ import pytest
 
 from cs336_grader.judging.choice import (
     UnknownNameError,
+    adapters_of_tracks,
     attempted_problems,
     choice_told,
     named_problems,
 )
 from cs336_grader.rubric import load_assignment
-from grader_tests.assignments import TINY
+from grader_tests.assignments import ROOT, TINY
 from grader_tests.unit.two_tracks import two_tracks
 
 NUMBERS, WORDS, EXTRA = "run_moving_average", "run_count_words", "run_running_totals"
@@ -62,11 +63,11 @@ def test_a_single_name_is_no_attempt(tmp_path: Path, case: str) -> None:
 
 
 UNTOUCHED = {
-    "everything": (set(), {NUMBERS, WORDS, EXTRA}, ("moving_average",), ["words"]),
-    "the other": ({WORDS}, {NUMBERS, EXTRA}, ("count_words",), ["numbers"]),
-    "the extra problem": ({NUMBERS}, {EXTRA}, ("moving_average",), []),
-    "one track alone": (set(), {WORDS}, ("count_words",), []),
-    "nothing": ({NUMBERS, WORDS}, set(), ("moving_average", "count_words"), []),
+    "everything": (set(), {NUMBERS, WORDS, EXTRA}, ("moving_average",)),
+    "the other": ({WORDS}, {NUMBERS, EXTRA}, ("count_words",)),
+    "the extra problem": ({NUMBERS}, {EXTRA}, ("moving_average",)),
+    "one track alone": (set(), {WORDS}, ("count_words",)),
+    "nothing": ({NUMBERS, WORDS}, set(), ("moving_average", "count_words")),
 }
 
 
@@ -74,18 +75,54 @@ UNTOUCHED = {
 def test_an_untouched_stub_is_no_attempt(tmp_path: Path, case: str) -> None:
     """Whoever fills in nothing is graded in the first track that was handed out."""
     rubric = load_assignment(two_tracks(tmp_path)).rubric
-    filled, stubs, graded, told = UNTOUCHED[case]
+    filled, stubs, graded = UNTOUCHED[case]
     assert attempted_problems(rubric, (), filled, stubs) == graded
-    assert [line.split()[-3] for line in choice_told(rubric, filled, stubs)] == told
 
 
-def test_the_choice_is_told(tmp_path: Path) -> None:
-    """With how to choose otherwise."""
+RUBRIC = load_assignment(ROOT).rubric
+ADAPTERS = adapters_of_tracks(RUBRIC)
+THREE = {"run_gelu", "run_layer_norm", "run_dropout"}
+# What is filled in of the assignment, where all else are stubs, and what is told of the choice.
+TOLD = {
+    "nothing": (set(), "No adapter is filled in in any track; shown as 0 of the modern track."),
+    "one track": (
+        THREE,
+        "Graded in the classic track: none of the modern track's adapters was filled in; "
+        "--track modern grades it.",
+    ),
+    "and what it is built on": (
+        THREE | {"run_softmax"},
+        "Graded in the classic track: of the modern track, only run_softmax is filled in; "
+        "--track modern grades it.",
+    ),
+    "and much that it is built on": (
+        THREE | {"run_softmax", "run_linear", "run_embedding", "run_scaled_dot_product_attention"},
+        "Graded in the classic track: of the modern track, only run_embedding, run_linear, "
+        "run_scaled_dot_product_attention and 1 more are filled in; --track modern grades it.",
+    ),
+    "and a little of the other": (
+        THREE | {"run_softmax", "run_get_batch"},
+        "Also graded in the modern track, because run_get_batch is filled in; "
+        "--track classic grades the classic track alone.",
+    ),
+    "both": (ADAPTERS["modern"] | ADAPTERS["classic"], ""),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_the_choice_is_told(case: str) -> None:
+    """With how to choose otherwise, wherever a student may not expect it."""
+    filled, told = TOLD[case]
+    stubs = set().union(*ADAPTERS.values()) - filled
+    assert choice_told(RUBRIC, filled, stubs) == ((told,) if told else ())
+
+
+@pytest.mark.parametrize("stubs", [{WORDS}, {EXTRA}, set()])
+def test_a_choice_without_another_track_is_not_told(tmp_path: Path, stubs: set[str]) -> None:
+    """Whoever was handed out one track knows of no other."""
     rubric = load_assignment(two_tracks(tmp_path)).rubric
-    assert choice_told(rubric, {NUMBERS}, {WORDS}) == (
-        "Graded in the numbers track: none of the words track's adapters was filled in; "
-        "--track words grades it.",
-    )
+    assert choice_told(rubric, set(), stubs) == ()
+    assert choice_told(rubric, {WORDS}, stubs) == ()
 
 
 @pytest.mark.parametrize("adapters", [set(), {WORDS}, {NUMBERS, "run_anything"}])

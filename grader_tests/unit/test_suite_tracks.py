@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cs336_grader.judging.choice import attempted_problems
+from cs336_grader.judging.choice import attempted_problems, attempted_tracks
 from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT, TINY
 from grader_tests.unit.two_tracks import two_tracks
@@ -20,6 +20,16 @@ def three_adapters(folder: Path) -> Path:
     rubric = two_tracks(folder) / "tests" / "rubric.toml"
     text = rubric.read_text(encoding="utf-8")
     rubric.write_text(text.replace("extra = true\n", ""), encoding="utf-8")
+    return folder
+
+
+def built_on_the_other(folder: Path) -> Path:
+    """Two tracks, of which one is built on a part of the other."""
+    rubric = three_adapters(folder) / "tests" / "rubric.toml"
+    text, title = rubric.read_text(encoding="utf-8"), 'title = "Word counts"\n'
+    assert title in text
+    built_on = f"{title}built_on = {{ moving_average = 0.8 }}\n"
+    rubric.write_text(text.replace(title, built_on), encoding="utf-8")
     return folder
 
 
@@ -37,6 +47,7 @@ ASSIGNMENTS = {
     "one": lambda _: TINY,
     "two tracks": two_tracks,
     "two tracks, nothing extra": three_adapters,
+    "one track built on the other": built_on_the_other,
 }
 
 
@@ -65,13 +76,24 @@ def test_a_student_runs_what_is_graded(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("filled", "expected"),
-    [(set(), {"modern", "classic"}), ({"run_gelu"}, {"classic"}), ({"run_rope"}, {"modern"})],
+    [
+        (set(), {"modern", "classic"}),
+        ({"run_gelu"}, {"classic"}),
+        ({"run_rope"}, {"modern"}),
+        ({"run_gelu", "run_layer_norm", "run_dropout", "run_softmax"}, {"classic"}),
+        ({"run_gelu", "run_linear", "run_embedding"}, {"classic"}),
+        ({"run_linear", "run_embedding"}, {"modern"}),
+        ({"run_gelu", "run_rope"}, {"modern", "classic"}),
+    ],
 )
-def test_an_untouched_stub_is_no_attempt(filled: set[str], expected: set[str]) -> None:
-    """Where both tracks' stubs are there, one function that is filled in chooses its track."""
-    names = load_assignment(ROOT).adapter_names
-    tracks = Tracks(adapters=adapters(filled, set(names - filled)))
+def test_what_is_filled_in_chooses_the_track(filled: set[str], expected: set[str]) -> None:
+    """Where both tracks' stubs are there; not what the other track is built on."""
+    assignment = load_assignment(ROOT)
+    stubs = set(assignment.adapter_names - filled)
+    tracks = Tracks(adapters=adapters(filled, stubs))
     assert set(tracks.attempted()) == expected
+    if filled:
+        assert set(attempted_tracks(assignment.rubric, filled, stubs)) == expected
 
 
 def test_the_reasons(tmp_path: Path) -> None:
@@ -82,6 +104,10 @@ def test_the_reasons(tmp_path: Path) -> None:
     totals = tracks.why_left_out("test_running_totals")
     assert totals == "extra: run_running_totals is not filled in; to run it: -k running_totals"
     assert not tracks.why_left_out("test_of_my_own")
+    classic = {"run_gelu", "run_dropout"}
+    modern = Tracks(adapters=adapters(classic | {"run_softmax"}, {"run_rope"}))
+    told = "Modern track: filled in is only run_softmax; to run it: --track modern"
+    assert modern.why_left_out("test_rope_worked_example") == told
 
 
 def test_the_suite_knows_every_check() -> None:
