@@ -8,7 +8,7 @@ import hashlib
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,9 +97,12 @@ def find(folder: Path, but: Path) -> Found:
     chosen, older = one_a_student(told)
     submissions = []
     for name, path in unique(chosen):
-        inner = within(path)
+        inner, others = within(path)
         file = inner.relative_to(folder).as_posix()
         submissions.append(Submission(name, inner, file, chosen[path]))
+        for other in others:
+            why = "is newer" if written_at(other) < written_at(inner) else "counts"
+            older.append(f"{other.relative_to(folder).as_posix()}: {inner.name} {why}")
     return Found(tuple(submissions), (*without_work(aside, told), *older))
 
 
@@ -134,10 +137,7 @@ def one_a_student(told: Mapping[Path, HandedIn]) -> tuple[dict[Path, HandedIn], 
         by_id = known.sid and told_by_name(path.name) is not None
         by_student.setdefault((known.student, known.sid) if by_id else path, []).append(path)
     for paths in by_student.values():
-        *others, last = sorted(paths, key=lambda path: (told[path].number, path))
-        best = last
-        if others:
-            best = next((path for path in (last, *others[::-1]) if may_hold_adapters(path)), last)
+        best = latest(sorted(paths, key=lambda path: (told[path].number, path)))
         chosen[best] = told[best]
         for other in paths:
             if other != best:
@@ -146,13 +146,30 @@ def one_a_student(told: Mapping[Path, HandedIn]) -> tuple[dict[Path, HandedIn], 
     return chosen, left_out
 
 
-def within(path: Path) -> Path:
-    """The archive in a folder that holds one archive and no other work; else the path itself."""
+def latest(paths: Sequence[Path]) -> Path:
+    """The last path that may hold the adapters; the last of all where none may."""
+    several = reversed(paths) if len(paths) > 1 else ()
+    return next((path for path in several if may_hold_adapters(path)), paths[-1])
+
+
+def within(path: Path) -> tuple[Path, list[Path]]:
+    """The newest archive in a folder that holds no other work, and the others; else the path.
+
+    A folder that is alone in its folder stands for it.
+    """
     held = held_by(path)
+    while len(held) == 1 and held[0].is_dir() and not held[0].is_symlink():
+        held = held_by(held[0])
     archives = [one for one in held if is_archive(one)]
-    if len(archives) == 1 and not any(one.is_dir() or one.suffix == ".py" for one in held):
-        return archives[0]
-    return path
+    if not archives or any(one.is_dir() or one.suffix == ".py" for one in held):
+        return path, []
+    best = latest(sorted(archives, key=lambda one: (written_at(one), one)))
+    return best, [one for one in archives if one != best]
+
+
+def written_at(path: Path) -> float:
+    """When a file was last written, by the clock of the system that wrote it."""
+    return path.stat().st_mtime
 
 
 def unique(told: Mapping[Path, HandedIn]) -> Iterator[tuple[str, Path]]:

@@ -154,7 +154,7 @@ def refuse_what_cannot_be_seen(source: Source, paths: list[PurePosixPath]) -> No
     if archives and not paths:
         raise CouldNotJudgeError(
             f"{source.name} has no {ADAPTERS}, but archives within it, which are not unpacked: "
-            f"{named(archives)}. To grade each as a submission of its own: cs336 batch"
+            f"{named(archives)}. To grade one, unpack it; to grade a folder of them: cs336 batch"
         )
 
 

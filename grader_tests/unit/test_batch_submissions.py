@@ -77,8 +77,34 @@ def test_of_several_archives_the_latest_that_may_hold_work_counts(tmp_path: Path
 def test_a_folder_with_one_archive_stands_for_it(tmp_path: Path) -> None:
     """Also beside an essay, but not beside code."""
     write(tmp_path, {"a/work.zip": "", "b/work.zip": "", "b/essay.pdf": ""})
-    write(tmp_path, {"c/work.zip": "", "c/adapters.py": "", "d/x.zip": "", "d/y.zip": ""})
-    assert names(tmp_path) == {"a": "a/work.zip", "b": "b/work.zip", "c": "c", "d": "d"}
+    write(tmp_path, {"c/work.zip": "", "c/adapters.py": "", "d/a1/work.zip": "", "d/a1/.x": ""})
+    write(tmp_path, {"e/a1/work.zip": "", "e/a2/x.py": "", "f/x.py": ""})
+    (tmp_path / "f" / "f").symlink_to(tmp_path / "f")
+    (tmp_path / "g").mkdir()
+    (tmp_path / "g" / "g").symlink_to(tmp_path / "g")
+    stood_for = {"a": "a/work.zip", "b": "b/work.zip", "d": "d/a1/work.zip"}
+    assert names(tmp_path) == {**{name: name for name in "cefg"}, **stood_for}
+
+
+@pytest.mark.parametrize("inner", ["", "a1/"])
+def test_of_several_archives_in_a_folder_the_newest_that_may_hold_work_counts(
+    tmp_path: Path, inner: str
+) -> None:
+    """By the times of the files; the last by name where these are the same."""
+    work = {"tests/adapters.py": "def run_count_words(text): pass"}
+    moodle = "{}_assignsubmission_file"
+    for student, times in {"Ada_1": (7, 5, 9), "Kurt_2": (7, 7, 7)}.items():
+        folder = write(tmp_path / moodle.format(student) / inner, {"essay.pdf": ""})
+        for name, content, time in zip("abc", (work, work, {"x.tex": ""}), times, strict=True):
+            os.utime(pack(folder / f"{name}.zip", dict(content)), (time, time))
+    ada, kurt = (f"{moodle.format(one)}/{inner}" for one in ("Ada_1", "Kurt_2"))
+    assert names(tmp_path) == {"Ada": f"{ada}a.zip", "Kurt": f"{kurt}b.zip"}
+    assert find(tmp_path, but=tmp_path).left_out == (
+        f"{ada}b.zip: a.zip is newer",
+        f"{ada}c.zip: a.zip counts",
+        f"{kurt}a.zip: b.zip counts",
+        f"{kurt}c.zip: b.zip counts",
+    )
 
 
 def test_a_digest_is_of_names_and_content(tmp_path: Path) -> None:
