@@ -330,16 +330,11 @@ def repeat_command(request: Request, *, named_assignment: Path | None) -> str:
     words = ["cs336", "grade", str(request.submission), "--seed", str(request.seed)]
     if named_assignment is not None:
         words += ["--assignment", str(named_assignment)]
-    if request.revision is not None:
-        words += ["--revision", request.revision]
-    if request.adapters is not None:
-        words += ["--adapters", str(request.adapters)]
+    words += request.options
     if request.isolation != ISOLATION_LEVELS[0]:
         words += ["--isolation", request.isolation]
     if request.worker_python:
         words += ["--worker-python", request.worker_python]
-    words += [word for name in request.tracks for word in ("--track", name)]
-    words += [word for name in request.only for word in ("--only", name)]
     return to_type(*words)
 
 

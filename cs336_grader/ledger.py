@@ -118,6 +118,7 @@ class Ledger:
             duration_seconds=round(time.monotonic() - self.started, 3),
             started_at=self.started_at,
             tracks=scoring.track_results(self.assignment.rubric.tracks, problems),
+            options=self.request.options,
         )
 
     def findings(self) -> tuple[Finding, ...]:

@@ -296,6 +296,7 @@ class Report:
         duration_seconds: from the start to now.
         started_at: seconds since the beginning of 1970, UTC; 0 where it is not known.
         tracks: those that were graded; none where the assignment has no tracks.
+        options: those of `cs336 grade` that chose what is graded, each followed by its value.
     """
 
     schema_version: int
@@ -311,3 +312,4 @@ class Report:
     findings: tuple[Finding, ...] = ()
     started_at: int = 0
     tracks: tuple[TrackResult, ...] = ()
+    options: tuple[str, ...] = ()

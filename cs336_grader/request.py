@@ -41,6 +41,19 @@ class Request:
     notes: tuple[str, ...] = ()
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """The options that chose what is graded, each followed by its value."""
+        chosen = (
+            ("--revision", [] if self.revision is None else [self.revision]),
+            ("--adapters", [] if self.adapters is None else [str(self.adapters)]),
+            ("--track", self.tracks),
+            ("--only", self.only),
+        )
+        return tuple(
+            word for option, values in chosen for value in values for word in (option, value)
+        )
+
+    @property
     def report_file(self) -> Path:
         """Where report.json is."""
         return self.report_folder / FORMATS["json"].file_name

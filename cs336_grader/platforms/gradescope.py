@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from cs336_grader import pipeline
 from cs336_grader.records import Report
-from cs336_grader.reports import gradescope, printing
+from cs336_grader.reports import gradescope, printing, summary
 from cs336_grader.reports.formats import Destination, Format
 from cs336_grader.request import Request
 
@@ -114,9 +114,7 @@ def main(*, folder: Path, minutes: float, worth: float, tracks: tuple[str, ...])
     except KeyboardInterrupt:
         known = "The time was up. What was known by then is in the results."
         raise click.ClickException(known) from None
-    repeat = ["cs336 grade path/to/submission", f"--seed {request.seed}"]
-    repeat += [f"--track {track}" for track in tracks]
-    printing.show(report, repeat=" ".join(repeat), saved=(), look_closer="")
+    printing.show(report, repeat=summary.repeat(report), saved=(), look_closer="")
     warn_of_points(worth, metadata)
 
 

@@ -8,6 +8,7 @@ code spans, where no mention, link, image or HTML has a meaning. GitHub takes up
 
 import html
 import re
+import shlex
 from collections.abc import Iterator
 
 from cs336_grader.records import ProblemResult, Report, Tier
@@ -144,6 +145,7 @@ def provenance(report: Report) -> str:
     digest = report.submission.sha256[:12]
     told = [
         f"Seed {report.seed}",
+        *([span(shlex.join(report.options))] if report.options else []),
         *([f"sha256 {span(digest)}"] if digest else []),
         f"isolation {text(summary.isolation_line(report.isolation))}",
     ]

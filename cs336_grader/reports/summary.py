@@ -1,6 +1,7 @@
 """What every format for people says of a report: points, groups, isolation, what is open."""
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -237,6 +238,12 @@ def headline(verdict: Verdict) -> str:
 def run_alone(check: CheckResult) -> str:
     """The command that runs a check alone, in the student's repository."""
     return f"uv run pytest {check.id}"
+
+
+def repeat(report: Report) -> str:
+    """The command that grades the submission again in the same way, wherever it lies."""
+    words = shlex.join(["--seed", str(report.seed), *report.options])
+    return f"uv run cs336 grade path/to/submission {words}"
 
 
 def submission_line(report: Report) -> str:

@@ -71,9 +71,11 @@ def test_the_command_to_repeat_names_what_was_chosen(monkeypatch: pytest.MonkeyP
         worker_python="other/python",
     )
     assert cli.repeat_command(request, named_assignment=None) == (
-        "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py"
-        " --isolation none --worker-python other/python --track words"
+        "cs336 grade work --seed 7 --revision 'a b' --adapters a/adapters.py --track words"
+        " --isolation none --worker-python other/python"
     )
+    problems = replace(request, tracks=(), only=("gelu", "dropout"))
+    assert "--only gelu --only dropout" in cli.repeat_command(problems, named_assignment=None)
 
 
 @pytest.mark.parametrize(("on_the_path", "called"), [(True, "uv"), (False, ".uv/bin/uv")])

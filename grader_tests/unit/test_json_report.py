@@ -33,6 +33,7 @@ def test_the_shape_is_known() -> None:
         "findings",
         "started_at",
         "tracks",
+        "options",
     }
     assert set(found["submission"]) == {"name", "sha256"}
     assert set(found["isolation"]) == {"level", "barriers"}

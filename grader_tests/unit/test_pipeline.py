@@ -201,6 +201,7 @@ def test_a_track_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     report = pipeline.grade(asked, ignore)
     assert not given
     assert report.max_score == 3.0
+    assert report.options == ("--track", "words")
     assert {check.verdict for check in report.checks} == {Verdict.FAILED}
     assert "defines none of the 1 adapters, such as run_count_words" in report.checks[0].message
     write(asked.submission, {"words/adapters.py": STUBS})

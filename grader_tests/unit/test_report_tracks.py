@@ -1,5 +1,6 @@
 """What each format tells of tracks and of extra problems."""
 
+import html
 import json
 from dataclasses import replace
 
@@ -29,6 +30,14 @@ def test_each_track_has_its_points(name: str) -> None:
         text = " ".join(" ".join(READERS[name](text)).split())
     for told in SUBTOTALS[name]:
         assert told in text.replace("\\(", "(").replace("\\)", ")")
+
+
+@pytest.mark.parametrize("name", ["html", "github-summary"])
+def test_what_was_asked_for_is_part_of_how_to_repeat_it(name: str) -> None:
+    """Graded in everything, it would have another total."""
+    options = ("--revision", "my work", "--track", "words", "--only", "count_words")
+    text = FORMATS[name].render(replace(CASES["two_tracks"], options=options))
+    assert "--revision 'my work' --track words --only count_words" in html.unescape(text)
 
 
 @pytest.mark.parametrize("name", ["html", "github-summary", "github-annotations"])
