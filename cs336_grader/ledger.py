@@ -41,9 +41,7 @@ class Ledger:
         self.problems = self.chosen_problems()
         self.started_at = int(time.time())
         self.started = time.monotonic()
-        self.submission = SubmissionRecord(
-            plain_line(submission_name(request.submission), MAX_NAME), ""
-        )
+        self.submission = self.called(submission_name(request.submission), "")
         self.notes = request.notes
         self.outcomes: dict[str, Outcome] = {}
         self.isolation = NOT_MEASURED
@@ -77,10 +75,14 @@ class Ledger:
             chosen = choice.choice_told(self.assignment.rubric, staged.adapters, staged.stubs)
         if not self.request.only:
             self.assignment = self.assignment.limited_to(self.problems)
-        self.submission = SubmissionRecord(plain_line(staged.name, MAX_NAME), staged.sha256)
+        self.submission = self.called(staged.name, staged.sha256)
         notes = (*self.request.notes, *chosen, *staged.notes)
         self.notes = tuple(plain_line(note, MAX_NOTE) for note in notes)
         self.examination = Examination(staged, self.assignment)
+
+    def called(self, name: str, sha256: str) -> SubmissionRecord:
+        """The submission, by its title if it has one."""
+        return SubmissionRecord(plain_line(self.request.title or name, MAX_NAME), sha256)
 
     def note(self, event: object) -> None:
         """Note what an event tells; of very many things that the run entered, a part is enough."""

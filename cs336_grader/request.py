@@ -24,6 +24,7 @@ class Request:
         worker_python: the interpreter that the submission runs in; this one if empty.
         most_seconds: how long all checks together may take, where that is less than the rubric's.
         notes: what is known of the submission from elsewhere.
+        title: what the report calls the submission; by the name of its file or folder if empty.
     """
 
     submission: Path
@@ -39,6 +40,7 @@ class Request:
     worker_python: str = ""
     most_seconds: float | None = None
     notes: tuple[str, ...] = ()
+    title: str = ""
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -101,6 +101,7 @@ class Round:
         """Ask for a submission to be graded."""
         task = Task(
             submission.name,
+            submission.title,
             str(submission.path.resolve()),
             digest(submission.path),
             self.settings,

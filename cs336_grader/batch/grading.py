@@ -121,6 +121,7 @@ def request_for(submission: Submission, settings: Settings, out: Path) -> Reques
         formats=(Destination(FORMATS["html"], folder / FORMATS["html"].file_name),),
         isolation=settings.isolation,
         worker_python=settings.worker_python,
+        title=submission.title,
     )
 
 

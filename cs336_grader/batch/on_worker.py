@@ -49,6 +49,7 @@ class Task:
 
     Attributes:
         name: its own among all of the class.
+        title: its name in its report.
         path: where it lies for whoever asks.
         digest: of what lies there.
         settings: what it is graded with.
@@ -56,6 +57,7 @@ class Task:
     """
 
     name: str
+    title: str
     path: str
     digest: str
     settings: Settings
@@ -98,7 +100,8 @@ def grade(task: Task) -> Mapping[str, str] | None:
             return None
         here = settings_here(task.settings)
         out = Path(folder, "reports")
-        found = grading.grade(Submission(task.name, path), here, out, KEPT.start(here))
+        submission = Submission(task.name, path, title=task.title)
+        found = grading.grade(submission, here, out, KEPT.start(here))
         kept = replace(found.record, settings=task.settings, digest=task.digest)
         save(out / task.name, kept)
         return {file.name: file.read_text(encoding="utf-8") for file in (out / task.name).iterdir()}

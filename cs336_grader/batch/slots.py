@@ -67,7 +67,8 @@ class Slot:
         self.submission = submission
         # One that has ended meanwhile is noticed when it is asked what it found.
         with contextlib.suppress(OSError):
-            self.connection.send_bytes(json.dumps([submission.name, str(submission.path)]).encode())
+            asked = [submission.name, str(submission.path), submission.title]
+            self.connection.send_bytes(json.dumps(asked).encode())
 
     def take(self) -> Graded | None:
         """What it found in what it was given; nothing if it has ended.
@@ -149,12 +150,13 @@ def serve(connection: Connection, job: Job) -> None:
     start = None if job.entrance is None else job.entrance.start
     try:
         while True:
-            name, path = json.loads(connection.recv_bytes())
+            name, path, title = json.loads(connection.recv_bytes())
             fault = ""
             # Ended like this, it leaves nothing behind; before and after there is nothing to leave.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             try:
-                grading.grade(Submission(name, Path(path)), job.settings, job.out, start)
+                submission = Submission(name, Path(path), title=title)
+                grading.grade(submission, job.settings, job.out, start)
             except OSError as error:
                 fault = plain_line(str(error), MAX_FAULT)
             finally:

@@ -50,12 +50,14 @@ class Submission:
         path: where it lies.
         file: the same, relative to the folder of the class.
         told: the facts from a platform on who handed it in.
+        title: its name in its report, for the student who reads it.
     """
 
     name: str
     path: Path
     file: str = ""
     told: HandedIn = UNKNOWN
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ def find(folder: Path, but: Path) -> Found:
     for name, path in unique(chosen):
         inner, others = within(path)
         file = inner.relative_to(folder).as_posix()
-        submissions.append(Submission(name, inner, file, chosen[path]))
+        by = chosen[path]
+        submissions.append(Submission(name, inner, file, by, title(name, by)))
         for other in others:
             why = "is newer" if written_at(other) < written_at(inner) else "counts"
             older.append(f"{other.relative_to(folder).as_posix()}: {inner.name} {why}")
@@ -188,6 +191,13 @@ def unique(told: Mapping[Path, HandedIn]) -> Iterator[tuple[str, Path]]:
             name, number = f"{title}-{number}", number + 1
         taken.add(name.casefold())
         yield name, path
+
+
+def title(name: str, told: HandedIn) -> str:
+    """The student's name and id, as far as a platform gives them; else the submission's name."""
+    if told.student and told.sid:
+        return f"{told.student} ({told.sid})"
+    return told.student or name
 
 
 def plain_name(text: str) -> str:

@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from cs336_grader.batch import grading
+from cs336_grader.batch.grading import request_for
 from cs336_grader.batch.records import Graded, Record, Status
 from cs336_grader.batch.settings import Settings
 from cs336_grader.batch.submissions import Found, find
 from cs336_grader.batch.whole_class import write_class
+from cs336_grader.ledger import Ledger
+from cs336_grader.records import Staged
+from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.unit.sample_reports import CASES
 from grader_tests.unit.submissions import STUBS, pack, write
 
 SETTINGS = Settings("submissions", str(TINY), "0" * 64, 7)
+TINY_ASSIGNMENT = load_assignment(TINY)
 WORK = {"tests/adapters.py": STUBS}
 
 
@@ -148,6 +154,31 @@ def test_a_class_of_nine(tmp_path: Path, platform: str) -> None:
         3 if platform == "canvas" else 0
     )
     assert all(one.path.exists() for one in found.submissions)
+
+
+@pytest.mark.parametrize("platform", EXPORTS)
+def test_a_report_has_the_name_and_id_of_its_student(tmp_path: Path, platform: str) -> None:
+    """Whatever the archive is called, before and after it was read."""
+    folder = tmp_path / "submitted"
+    folder.mkdir()
+    EXPORTS[platform](folder)
+    for one in find(folder, but=tmp_path / "class").submissions:
+        told = one.told.sid if platform == "nbgrader" else f"{one.told.student} ({one.told.sid})"
+        told = unicodedata.normalize("NFC", told)
+        ledger = Ledger(request_for(one, SETTINGS, tmp_path / "class"), TINY_ASSIGNMENT)
+        assert unicodedata.normalize("NFC", ledger.report("").submission.name) == told
+        ledger.admit(Staged("work", "0", folder, "tests.adapters", (), (), frozenset()))
+        assert unicodedata.normalize("NFC", ledger.report("").submission.name) == told
+
+
+def test_without_a_platform_a_report_has_the_name_of_the_folder(tmp_path: Path) -> None:
+    """Not that of the archive in it, which may be the same for all."""
+    pack(write(tmp_path / "ada", {"essay.pdf": ""}) / "work.zip", WORK)
+    (one,) = find(tmp_path, but=tmp_path / "class").submissions
+    report = grading.set_aside(one, SETTINGS, tmp_path / "class", 1, "It ended early.").report
+    assert (one.path.name, report.submission.name) == ("work.zip", "ada")
+    page = (tmp_path / "class" / "ada" / "report.html").read_text(encoding="utf-8")
+    assert "<title>ada: " in page
 
 
 def test_namesakes_have_their_ids_in_their_names(tmp_path: Path) -> None:

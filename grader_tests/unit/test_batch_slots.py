@@ -11,6 +11,7 @@ import pytest
 
 from cs336_grader.batch import grading, slots
 from cs336_grader.batch.settings import Settings
+from cs336_grader.batch.submissions import Submission
 
 JOB = slots.Job(Settings("submissions", "assignment", "0", 7), Path("class"), None)
 
@@ -26,7 +27,7 @@ def _signals() -> Iterator[None]:
 
 def serve(monkeypatch: pytest.MonkeyPatch, grade: Callable[..., None]) -> list[Any]:
     """What a slot answers that is given one submission, and then no more."""
-    given = iter([json.dumps(["ada", "submissions/ada"]).encode()])
+    given = iter([json.dumps(["ada", "submissions/ada", "Ada (1)"]).encode()])
     said: list[Any] = []
 
     def recv_bytes() -> bytes:
@@ -49,6 +50,13 @@ def serve(monkeypatch: pytest.MonkeyPatch, grade: Callable[..., None]) -> list[A
 def test_a_slot_that_is_ended_takes_its_submission_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """While it grades, and only then, to be told to end is an interruption."""
     assert serve(monkeypatch, lambda *_: signal.raise_signal(signal.SIGTERM)) == []
+
+
+def test_a_slot_grades_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the name that the report has."""
+    graded: list[object] = []
+    assert serve(monkeypatch, lambda submission, *_: graded.append(submission)) == [""]
+    assert graded == [Submission("ada", Path("submissions/ada"), title="Ada (1)")]
 
 
 def test_a_slot_says_what_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
