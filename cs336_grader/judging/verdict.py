@@ -106,13 +106,18 @@ def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
     """The outcome of a check: it passed if all its cases did, and failed if one did."""
     failed = [case for case in cases if case.verdict is Verdict.FAILED]
     unjudged = [case for case in cases if case.verdict is Verdict.NOT_JUDGED]
-    shown = next(iter(by_explanation(failed) or unjudged), None)
+    ran = [case for case in failed if not case.nothing_ran]
+    shown = next(iter(by_explanation(ran or failed) or unjudged), None)
     if shown is None:
         return Outcome(check, Verdict.PASSED, "", seconds)
     message = shown.message[:MAX_TEXT]
+    # After a case that exceeds a limit, no other of its check is run.
+    left_out = {0: "", 1: " and the last was not run"}.get(
+        len(failed) - len(ran), " and the last ones were not run"
+    )
     parameters = shown.name.removeprefix(check)
-    if parameters:
-        count = f" ({len(failed or unjudged)} of {len(cases)} cases {shown.verdict})"
+    if parameters and not shown.nothing_ran:
+        count = f" ({len(ran or unjudged)} of {len(cases)} cases {shown.verdict}{left_out})"
         message = f"Case {parameters}{count if len(cases) > 1 else ''}: {message}"
     mistakes = tuple(m for m in shown.mistakes if all(m in case.mistakes for case in failed))
     nothing_ran = all(case.nothing_ran for case in cases)

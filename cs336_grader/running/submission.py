@@ -1,6 +1,7 @@
 """A submission whose adapters can be called: imported once, then one worker for each problem."""
 
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from .watch import Deadline, Guarded, Watch
 
 # A reset takes less than a millisecond, and a new worker a few.
 RESET_SECONDS = 1.0
+# Of a problem, so many checks may take too long; they are likely to hang for one reason.
+MOST_LATE = 2
 
 
 class RunningSubmission:
@@ -56,6 +59,7 @@ class RunningSubmission:
         self.import_error: SubmissionError | WorkerLostError | None = None
         self.budget = Budget(limits.submission_seconds, problems or {})
         self.given_up: set[str] = set()
+        self.late: Counter[str] = Counter()
         self.sightings: set[Place] = set()
 
     def start(self) -> None:
@@ -139,6 +143,10 @@ class RunningSubmission:
             raise NoAdaptersError("an earlier case of this check exceeded a limit")
         if self.budget.left(check) <= 0:
             raise NoAdaptersError(f"earlier checks of this problem used up {self.part()}")
+        if self.late[self.budget.problem_of(check)] >= MOST_LATE:
+            raise NoAdaptersError(
+                "two checks of this problem exceeded their time, and the others were not run"
+            )
         with self.budget.spent_on(check):
             problem = self.budget.problem_of(check)
             if fresh or problem != self.problem:
@@ -174,6 +182,7 @@ class RunningSubmission:
                 self.sightings = conversation.sightings
                 if guarded.breach:
                     self.given_up.add(check)
+                    self.late[self.problem] += guarded.late
         if guarded.breach or not self.stands_still(worker):
             self.end_worker()
 

@@ -49,6 +49,7 @@ class Guarded:
 
     Attributes:
         breach: why it and all others were ended, in words; empty while they were not.
+        late: whether they were ended because it took too long.
     """
 
     def __init__(self, worker: Worker, keep: Worker | None, deadline: Deadline) -> None:
@@ -59,6 +60,7 @@ class Guarded:
         self.end = self.begun + deadline.seconds
         self.next_look = min(self.begun + FIRST_LOOK_SECONDS, self.end)
         self.breach = ""
+        self.late = False
         # A worker runs many checks, and each has its own limit.
         self.cpu_before = 0.0
         with suppress(psutil.Error):
@@ -129,7 +131,8 @@ class Watch:
         """Look at what is guarded, and end it if it goes beyond a limit."""
         begun = time.thread_time()
         pids = self.warm.descendants(guarded.keep)
-        if time.monotonic() >= guarded.end:
+        guarded.late = time.monotonic() >= guarded.end
+        if guarded.late:
             guarded.breach = f"{guarded.deadline}{processes_started(guarded.worker)}"
         else:
             guarded.breach = self.breach(pids, guarded.cpu_before)

@@ -69,6 +69,19 @@ def test_a_check_that_hung_is_given_up(submission: RunningSubmission) -> None:
         hang(submission, "hangs[2]")
 
 
+def test_a_problem_of_which_two_checks_hung_is_given_up(tmp_path: Path) -> None:
+    """One endless loop would take the limit of a check as often as there are checks."""
+    limits = limits_with(check_seconds=1, submission_seconds=60)
+    with started(ADAPTERS, tmp_path, limits, PROBLEMS) as submission:
+        for check in ("hangs", "hangs_too"):
+            with pytest.raises(WorkerLostError, match=r"no answer within 1 seconds$"):
+                hang(submission, check)
+        with pytest.raises(NoAdaptersError, match="two checks of this problem exceeded their time"):
+            hang(submission, "hangs_again")
+        with submission.check("right") as adapters:
+            assert adapters.right() == 42
+
+
 def test_a_problem_that_hangs_costs_no_other(submission: RunningSubmission) -> None:
     """Its checks are told so, and the next problem's run."""
     with pytest.raises(WorkerLostError):

@@ -30,6 +30,21 @@ def test_cases_that_were_not_judged_are_counted_as_such() -> None:
     assert outcome("test_x", cases, 0.1).message == "Case [b] (1 of 2 cases not judged): no room"
 
 
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "1 of 2 cases failed and the last was not run"),
+        (3, "1 of 4 cases failed and the last on"),
+    ],
+)
+def test_cases_that_were_not_run_did_not_fail(count: int, told: str) -> None:
+    """They follow one that took too long."""
+    skipped = [case_result(f"test_x[{n}]", NoAdaptersError("a limit")) for n in range(count)]
+    message = outcome("test_x", [failed("a"), *skipped], 0.1).message
+    assert message.startswith(f"Case [a] ({told}")
+    assert outcome("test_x", skipped, 0.1).message == "There is nothing to check: a limit."
+
+
 def test_an_explanation_of_few_cases_is_not_shown() -> None:
     """What explains less than half of the failed cases is doubtful."""
     others = [failed("b"), failed("c"), failed("d", "two")]
