@@ -32,6 +32,10 @@ FORMS = {
     "Canvas, anonymous": re.compile(
         r"(?P<student>anon)_(?:(?P<late>LATE)_)?(?P<sid>[A-Za-z0-9]{5})_(?P<number>\d+)_.+"
     ),
+    # lovelaceada_4211_text.html
+    "Canvas, typed": re.compile(
+        r"(?P<student>[^_]+)_(?:(?P<late>LATE)_)?(?P<sid>[A-Za-z0-9]+)_(?P<kind>text|link)\.html"
+    ),
 }
 
 
@@ -46,7 +50,7 @@ class HandedIn:
         time: when it was handed in, as the platform writes it.
         late: whether the platform marks it as late.
         number: which of a student's files it is; a later one has a higher number.
-        typed: whether it is text that was typed on the platform, and no file.
+        typed: whether it is text or a link that was typed on the platform, and no file.
     """
 
     student: str = ""

@@ -67,10 +67,12 @@ class Found:
     Attributes:
         submissions: in the order of their names.
         left_out: what was taken for no submission, and why.
+        without_work: a file of each student who has no submission, and why it is none.
     """
 
     submissions: tuple[Submission, ...]
     left_out: tuple[str, ...]
+    without_work: tuple[tuple[Submission, str], ...] = ()
 
 
 def find(folder: Path, but: Path) -> Found:
@@ -97,8 +99,14 @@ def find(folder: Path, but: Path) -> Found:
         else:
             aside[path] = known, "no folder and no archive"
     chosen, older = one_a_student(told)
-    submissions = []
-    for name, path in unique(chosen):
+    alone = without_work(aside, told)
+    submissions, without = [], []
+    for name, path in unique({**chosen, **one_file_each(alone)}):
+        if path in alone:
+            known, why = aside[path]
+            no_work = f"{why}, no work" if known.typed else why
+            without.append((Submission(name, path, path.name, known), no_work))
+            continue
         inner, others = within(path)
         file = inner.relative_to(folder).as_posix()
         by = chosen[path]
@@ -106,24 +114,34 @@ def find(folder: Path, but: Path) -> Found:
         for other in others:
             why = "is newer" if written_at(other) < written_at(inner) else "counts"
             older.append(f"{other.relative_to(folder).as_posix()}: {inner.name} {why}")
-    return Found(tuple(submissions), (*without_work(aside, told), *older))
+    lines = [
+        *sorted(f"{path.name}: {aside[path][1]}{NOTHING_ELSE}" for path in alone),
+        *sorted(f"{path.name}: {why}" for path, (_, why) in aside.items() if path not in alone),
+    ]
+    return Found(tuple(submissions), (*lines, *older), tuple(without))
 
 
 def without_work(
     aside: Mapping[Path, tuple[HandedIn, str]], told: Mapping[Path, HandedIn]
-) -> list[str]:
-    """A line for each file that is no submission; files of students without a submission first.
+) -> dict[Path, HandedIn]:
+    """The files of students who have no submission.
 
     Args:
         aside: the files that are no submission, each with the reason.
         told: the submissions.
     """
     students = {(known.student, known.sid) for known in told.values()}
-    lines: list[tuple[bool, str]] = []
-    for path, (known, why) in aside.items():
-        alone = known != UNKNOWN and (known.student, known.sid) not in students
-        lines.append((not alone, f"{path.name}: {why}{NOTHING_ELSE if alone else ''}"))
-    return [line for _, line in sorted(lines)]
+    return {
+        path: known
+        for path, (known, _) in aside.items()
+        if known != UNKNOWN and (known.student, known.sid) not in students
+    }
+
+
+def one_file_each(told: Mapping[Path, HandedIn]) -> dict[Path, HandedIn]:
+    """The first file of each student."""
+    firsts = {(known.student, known.sid): path for path, known in reversed(list(told.items()))}
+    return {path: told[path] for path in firsts.values()}
 
 
 def is_archive(path: Path) -> bool:

@@ -21,6 +21,7 @@ from .records import (
     PAGE,
     RECORD,
     Graded,
+    Status,
     saved,
 )
 from .settings import Settings, save_settings
@@ -111,6 +112,8 @@ def write_class(done: Sequence[Graded], found: Found, settings: Settings, out: P
     seen = overview(done, handed_out(assignment))
     known = {one.name: one for one in found.submissions}
     rows = [row(one, known[one.record.name]) for one in seen.done]
+    rows += [without_grade(submission, why) for submission, why in found.without_work]
+    rows.sort(key=lambda cells: str(cells["submission"]).casefold())
     write(out / GRADEBOOK, gradebook.table(rows, columns(rows, assignment.rubric)))
     write(out / PAGE, page.render(assignment.rubric.title, seen, found))
     return seen
@@ -123,8 +126,19 @@ def handed_out(assignment: Assignment) -> frozenset[str]:
 
 def row(one: Graded, submission: Submission) -> dict[str, object]:
     """A submission's row in the gradebook; the facts from a platform are in no report or record."""
+    said: dict[str, object] = {"status": one.record.status.value, "reason": one.record.reason}
+    return {**gradebook.row(one.report), **facts(submission), **said}
+
+
+def without_grade(submission: Submission, why: str) -> dict[str, object]:
+    """The row of a student who handed in nothing that could be graded."""
+    return {**facts(submission), "status": Status.NOT_JUDGED.value, "reason": why}
+
+
+def facts(submission: Submission) -> dict[str, object]:
+    """What is known of a submission without its report."""
     told = submission.told
-    known: dict[str, object] = {
+    return {
         "submission": submission.name,
         "file": submission.file,
         "student": told.student,
@@ -133,8 +147,6 @@ def row(one: Graded, submission: Submission) -> dict[str, object]:
         "late": "late" if told.late else "",
         "time": told.time,
     }
-    said: dict[str, object] = {"status": one.record.status.value, "reason": one.record.reason}
-    return {**gradebook.row(one.report), **known, **said}
 
 
 def columns(rows: Sequence[Mapping[str, object]], rubric: Rubric) -> list[str]:

@@ -133,6 +133,7 @@ def test_a_class_of_nine(tmp_path: Path, platform: str) -> None:
     folder.mkdir()
     EXPORTS[platform](folder)
     rows, found = gradebook(folder, tmp_path / "class")
+    rows = [row for row in rows if row["score"]]
     by_id = {row["sid"]: row for row in rows}
     assert sorted(by_id) == [one.sid for one in STUDENTS]
     assert len({row["submission"].casefold() for row in rows}) == len(rows) == 9
@@ -201,6 +202,35 @@ def test_typed_text_is_no_submission(tmp_path: Path) -> None:
     name = "Somebody Else_99_assignsubmission_onlinetext"
     assert left_out[0] == f"{name}: typed text, and nothing else of this student is graded"
     assert "Ada Lovelace_0011_assignsubmission_onlinetext: typed text" in left_out
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("Bo Re_9_assignsubmission_onlinetext/onlinetext.html",),
+        ("Bo Re_9_assignsubmission_onlinetext_onlinetext.html",),
+        ("Bo Re_9_assignsubmission_file_essay.pdf", "Bo Re_9_assignsubmission_onlinetext_x.html"),
+        ("bore_9_text.html",),
+        ("bore_LATE_9_text.html", "bore_LATE_9_link.html"),
+        ("bore_9_70_essay.pdf",),
+        ("anon_aB3x9_text.html",),
+    ],
+)
+def test_a_student_without_work_has_a_row_without_a_grade(
+    tmp_path: Path, files: tuple[str, ...]
+) -> None:
+    """One, with the reason; it is neither graded nor among the grades."""
+    folder = write(tmp_path / "submitted", dict.fromkeys(files, ""))
+    pack(folder / "Ada_1_assignsubmission_file_work.zip", WORK)
+    rows, found = gradebook(folder, tmp_path / "class")
+    assert [one.file for one in found.submissions] == ["Ada_1_assignsubmission_file_work.zip"]
+    _, row = sorted(rows, key=lambda cells: cells["score"], reverse=True)
+    filled = {column for column, cell in row.items() if cell}
+    assert filled - {"late"} == {"submission", "file", "student", "sid", "status", "reason"}
+    assert bool(row.get("late")) == ("LATE" in files[0])
+    assert row["status"] == "not judged"
+    told = "no folder and no archive" if files[0].endswith("pdf") else "typed text, no work"
+    assert row["reason"] == told
 
 
 def test_groups_and_blind_marking(tmp_path: Path) -> None:
