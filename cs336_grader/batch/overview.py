@@ -68,7 +68,7 @@ class Overview:
         problems: those that cost most first.
         mistakes: those that were found most often first.
         unjudged: the submissions without a grade.
-        empty: those that have 0 points because nothing of them could be run.
+        empty: those that have 0 points because nothing of them is written or could be run.
         groups: submissions that are nearly the same.
     """
 

@@ -11,6 +11,8 @@ MAX_REASON = 500
 CASE = re.compile(r"\ACase \[.*?\](?: \(\d+ of \d+ cases [a-z ]+\))?: ")
 NOTHING_RAN = "Nothing in it could be run, so it has 0 points. Is that the submission? "
 
+NOTHING_WRITTEN = "No adapter in it is written yet, so it has 0 points. Is that the submission?"
+
 
 def without_case(message: str) -> str:
     """What a check says, without the case it says it of."""
@@ -31,7 +33,12 @@ def why_not_judged(report: Report) -> str:
 
 
 def why_nothing_ran(report: Report) -> str:
-    """Why no check could call anything of a submission, in one line; empty if one could."""
+    """Why no check could call anything of a submission, in one line; empty if one could.
+
+    Stubs as they were handed out are nothing that could be called.
+    """
+    if report.problems and all(summary.unwritten(report, problem) for problem in report.problems):
+        return NOTHING_WRITTEN
     if not summary.ran_nothing(report):
         return ""
     said = without_case(report.checks[0].message).removeprefix("Nothing could be run. ")

@@ -9,7 +9,7 @@ import pytest
 
 from cs336_grader.batch import page, terminal
 from cs336_grader.batch.overview import overview
-from cs336_grader.batch.reasons import NOTHING_RAN, why_not_judged, why_nothing_ran
+from cs336_grader.batch.reasons import NOTHING_RAN, NOTHING_WRITTEN, why_not_judged, why_nothing_ran
 from cs336_grader.batch.records import Graded, Record, Status
 from cs336_grader.batch.regrade import problems_told
 from cs336_grader.batch.settings import Settings
@@ -17,7 +17,7 @@ from cs336_grader.batch.submissions import Found, Submission
 from cs336_grader.batch.watching import result
 from cs336_grader.batch.whole_class import row
 from cs336_grader.records import Report, Verdict
-from grader_tests.unit.sample_reports import CASES, EVERY_CHECK, report
+from grader_tests.unit.sample_reports import ABSENT, CASES, EVERY_CHECK, STARTED, report
 
 LACKS = "Your code imports lightning, which the grading environment does not have."
 RAISED = "Importing your adapters raised ValueError: x (at tests/adapters.py:1)"
@@ -70,6 +70,18 @@ def test_a_zero_of_what_ran_has_no_reason() -> None:
     assert why_nothing_ran(unrun(RAISED, EVERY_CHECK[1:])) == ""
     unjudged = report(dict.fromkeys(EVERY_CHECK, RAISED), Verdict.NOT_JUDGED)
     assert why_nothing_ran(unjudged) == ""
+
+
+def test_untouched_stubs_are_listed_as_an_empty_folder_is() -> None:
+    """With the question whether that is the submission; one adapter that is begun is enough."""
+    untouched = dict.fromkeys(EVERY_CHECK, ABSENT) | STARTED
+    untouched["test_count_words_in_any_case"] = ABSENT
+    one = replace(graded("ada"), report=report(untouched))
+    assert why_nothing_ran(one.report) == NOTHING_WRITTEN
+    one = replace(one, record=replace(one.record, reason=NOTHING_WRITTEN))
+    assert [found.record.name for found in overview([one, graded("grace")]).empty] == ["ada"]
+    assert why_nothing_ran(report({**untouched, "test_count_words": "It is wrong."})) == ""
+    assert why_nothing_ran(report(untouched, Verdict.NOT_JUDGED)) == ""
 
 
 def test_those_of_which_nothing_ran_are_listed_for_themselves() -> None:
