@@ -71,8 +71,9 @@ class Ledger:
         """Note what was taken of the submission, and what it is graded in."""
         self.problems = self.chosen_problems(staged.adapters, staged.stubs)
         chosen: tuple[str, ...] = ()
-        if not (self.request.only or self.request.tracks):
-            chosen = choice.choice_told(self.assignment.rubric, staged.adapters, staged.stubs)
+        if not self.request.only:
+            asked, whole = self.request.tracks, self.assignment.whole
+            chosen = choice.choice_told(whole, asked, staged.adapters, staged.stubs)
         if not self.request.only:
             self.assignment = self.assignment.limited_to(self.problems)
         self.submission = self.called(staged.name, staged.sha256)

@@ -50,7 +50,8 @@ class Staged:
         module: how the adapters are imported, as in "tests.adapters".
         search_paths: the folders, relative to the root, that imports start from, in order.
         notes: what was chosen, left out or refused, one sentence each.
-        adapters: the published adapters that it has filled in, as far as its source tells.
+        adapters: the names in its adapters that are filled in, published or not, as far as its
+            source tells.
         stubs: those that it has as they were handed out.
         unmet: the versions that it asks for and that are not installed, in words, by the name
             that imports use or "Python".

@@ -71,8 +71,8 @@ def stage(
         module=closure.module,
         search_paths=tuple(map(str, closure.search_paths)),
         notes=notes.lines(),
-        adapters=adapter_names & filled,
-        stubs=adapter_names & (every - filled),
+        adapters=frozenset(filled),
+        stubs=frozenset(every - filled),
         unmet=manifests.unmet,
         trees=closure.trees,
     )

@@ -118,11 +118,34 @@ def adapters_of_tracks(rubric: Rubric) -> dict[str, set[str]]:
 
 
 def choice_told(
+    rubric: Rubric,
+    tracks: Collection[str],
+    adapters: AbstractSet[str],
+    stubs: AbstractSet[str],
+) -> tuple[str, ...]:
+    """Sentences on each choice that a student may not expect.
+
+    Args:
+        rubric: has the problems, those of tracks that were not named as well.
+        tracks: the tracks that were named.
+        adapters: those that the submission has filled in.
+        stubs: those that it has as they were handed out.
+    """
+    if tracks:
+        counting = counting_adapters(rubric, adapters, stubs)
+        others = [track for track in counting if counting[track] and track not in tracks]
+        if not others:
+            return ()
+        return (f"Adapters of the {tracks_told(others)} are filled in and not graded here.",)
+    return attempt_told(rubric, adapters, stubs)
+
+
+def attempt_told(
     rubric: Rubric, adapters: AbstractSet[str], stubs: AbstractSet[str]
 ) -> tuple[str, ...]:
     """A sentence for each track of which few adapters are filled in, or only stubs are there."""
     own, graded = adapters_of_tracks(rubric), attempted_tracks(rubric, adapters, stubs)
-    if not adapters:
+    if all(adapters.isdisjoint(problem.adapters) for problem in rubric.problems.values()):
         several = sum(bool(names & stubs) for names in own.values()) > 1
         told = f"No adapter is filled in in any track; shown as 0 of the {graded[0]} track."
         return (told,) if several else ()

@@ -44,11 +44,13 @@ class Assignment:
 
     Attributes:
         checks: every check by its name, in the rubric's order.
+        whole: the rubric with all problems, where the other two are limited to some.
     """
 
     folder: Path
     rubric: Rubric
     checks: dict[str, Check]
+    whole: Rubric
 
     @property
     def adapter_names(self) -> frozenset[str]:
@@ -109,7 +111,7 @@ def load_assignment(folder: Path) -> Assignment:
             f"{RUBRIC.as_posix()}: {name} of {found[name].file} belongs to no problem; "
             "list it under a problem's core, edge or advice"
         )
-    return Assignment(folder, rubric, checks)
+    return Assignment(folder, rubric, checks, rubric)
 
 
 def read_rubric(path: Path) -> Rubric:

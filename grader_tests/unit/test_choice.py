@@ -114,15 +114,35 @@ def test_the_choice_is_told(case: str) -> None:
     """With how to choose otherwise, wherever a student may not expect it."""
     filled, told = TOLD[case]
     stubs = set().union(*ADAPTERS.values()) - filled
-    assert choice_told(RUBRIC, filled, stubs) == ((told,) if told else ())
+    assert choice_told(RUBRIC, (), filled, stubs) == ((told,) if told else ())
+
+
+NOT_GRADED = "Adapters of the {} track are filled in and not graded here."
+
+
+@pytest.mark.parametrize(
+    ("track", "filled", "told"),
+    [
+        ("classic", ADAPTERS["modern"], NOT_GRADED.format("modern")),
+        ("modern", THREE, NOT_GRADED.format("classic")),
+        ("classic", THREE | {"run_softmax"}, ""),
+        ("classic", set(), ""),
+    ],
+)
+def test_work_on_a_track_that_was_not_named_is_told(
+    track: str, filled: set[str], told: str
+) -> None:
+    """Its 0 points are not what the work is worth."""
+    stubs = set().union(*ADAPTERS.values()) - filled
+    assert choice_told(RUBRIC, [track], filled, stubs) == ((told,) if told else ())
 
 
 @pytest.mark.parametrize("stubs", [{WORDS}, {EXTRA}, set()])
 def test_a_choice_without_another_track_is_not_told(tmp_path: Path, stubs: set[str]) -> None:
     """Whoever was handed out one track knows of no other."""
     rubric = load_assignment(two_tracks(tmp_path)).rubric
-    assert choice_told(rubric, set(), stubs) == ()
-    assert choice_told(rubric, {WORDS}, stubs) == ()
+    assert choice_told(rubric, (), set(), stubs) == ()
+    assert choice_told(rubric, (), {WORDS}, stubs) == ()
 
 
 @pytest.mark.parametrize("adapters", [set(), {WORDS}, {NUMBERS, "run_anything"}])

@@ -207,7 +207,18 @@ def test_a_track_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     write(asked.submission, {"words/adapters.py": STUBS})
     report = pipeline.grade(asked, ignore)
     assert given[0].module == "words.adapters"
+    assert not any("not graded here" in note for note in report.notes)
     assert report.score == 3.0
+
+
+def test_work_on_another_track_than_the_named_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although nothing else of that track is known to the report."""
+    judging(monkeypatch)
+    asked = divided(tmp_path, "run_moving_average", "run_count_words")
+    report = pipeline.grade(replace(asked, tracks=("words",)), ignore)
+    assert report.notes == ("Adapters of the numbers track are filled in and not graded here.",)
 
 
 def test_problems_of_any_track_can_be_named(
