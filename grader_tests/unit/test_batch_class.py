@@ -1,8 +1,8 @@
-"""A class from above: what was lost, by what, who is alike, and who changes after a fix."""
+"""A class from above: what was lost, by what, and who changes after a fix."""
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -12,19 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs336_grader.batch import likeness, page, regrade, terminal
+from cs336_grader.batch import page, regrade, terminal
 from cs336_grader.batch.exports import HandedIn
 from cs336_grader.batch.overview import overview
 from cs336_grader.batch.records import Graded, Record, Status, save
 from cs336_grader.batch.settings import Settings, differences, digest_of
 from cs336_grader.batch.submissions import Found, Submission
-from cs336_grader.batch.whole_class import handed_out, row, write_class
-from cs336_grader.handout.contents import build
-from cs336_grader.records import Staged
+from cs336_grader.batch.whole_class import row, write_class
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.formats import FORMATS, Destination, publish
 from cs336_grader.rubric import load_assignment
-from grader_tests.assignments import ASSIGNMENT, TINY
+from grader_tests.assignments import TINY
 from grader_tests.unit.sample_reports import CASES, DIVIDED, HOSTILE, report
 from grader_tests.unit.submissions import write
 from grader_tests.unit.two_tracks import two_tracks
@@ -123,7 +121,7 @@ def test_the_page_is_valid_and_shows_no_markup_of_students() -> None:
 
 def test_names_as_long_as_they_come_fit_a_telephone() -> None:
     """Mistakes, reasons and who is alike are no tables; those that there are can be scrolled."""
-    alike = [graded(name * 80, tokens=CODE) for name in "ab"]
+    alike = [graded(name * 80, tokens="token" * 50) for name in "ab"]
     seen = overview([*alike, mistaken("c" * 80), graded("d" * 80, "not_judged")])
     tree = html5lib.parse(page.render("Words", seen, found(seen.done)), namespaceHTMLElements=False)
     classes = {tables.get("class") for tables in tree.iter() if tables.find("table") is not None}
@@ -255,104 +253,6 @@ def test_cells_are_readable() -> None:
     """Ids keep their zeros, accents are one letter each, and numbers are numbers."""
     rows = [{"sid": "0017", "score": -1.5, "name": "Jose\u0301", "reason": "a; b, c-d"}]
     assert gradebook.table(rows, rows[0]).splitlines()[1] == '0017,-1.5,Jos\xe9,"a; b, c-d"'
-
-
-CODE = (
-    "def attention(q, k, v):\n    scores = q @ k.T / 8.0\n    return scores.softmax(-1) @ v\n" * 9
-)
-RENAMED = CODE.replace("scores", "s").replace("q", "queries").replace("8.0", "4.0")
-OTHER = (
-    "class Model:\n    x: int = 3\n    def run(self):\n        while True:\n            yield 1\n"
-)
-
-
-def tokens(tmp_path: Path, name: str, text: str) -> tuple[str, str]:
-    """A submission's name and tokens."""
-    root = write(tmp_path / name, {"package/model.py": text, "tests/adapters.py": name * 500})
-    staged = Staged(name, "", root, "tests.adapters", (".",), (), frozenset())
-    return name, likeness.tokens(staged)
-
-
-def test_what_is_alike_is_found_whatever_it_is_called(tmp_path: Path) -> None:
-    """Names, numbers, comments and layout do not count; what is short has nobody like it."""
-    texts = {"a": CODE, "b": f"# mine\n{RENAMED}", "c": OTHER * 20, "d": "x = 1\n", "e": "x = 1\n"}
-    found = likeness.groups([tokens(tmp_path, name, text) for name, text in texts.items()])
-    assert [(group.names, group.share) for group in found] == [(("a", "b"), 1.0)]
-
-
-def test_a_large_submission_is_read_up_to_a_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may hold megabytes of modules, and reading their tokens takes a second each."""
-    root = write(tmp_path, {f"package/module{n}.py": CODE for n in range(9)})
-    read: list[bytes] = []
-    lines = likeness.lines
-
-    def noted(source: bytes) -> Iterator[str]:
-        read.append(source)
-        return lines(source)
-
-    monkeypatch.setattr(likeness, "lines", noted)
-    monkeypatch.setattr(likeness, "MAX_READ", 5)
-    staged = Staged("large", "", root, "tests.adapters", (".",), (), frozenset())
-    assert len(likeness.tokens(staged)) == 5
-    assert len(read) == 1
-
-
-def test_what_was_handed_out_does_not_count(tmp_path: Path) -> None:
-    """Stubs and tests are the same for all, and a small part may be; a copy is reported."""
-    given = build(ASSIGNMENT).files
-    package = {name: text for name, text in given.items() if name.endswith(".py")}
-    assert "tests/conftest.py" in package
-    model = package["cs336_basics/layers.py"]
-    linear = model.replace(b"raise NotImplementedError", b"return x @ self.weight.T #", 1)
-    assert linear != model
-    entire = "\n\n".join(
-        f"def part{n}(x, y):\n    return {'x * ' * n}y + {n}" for n in range(1, 30)
-    )
-    written = {
-        **{name: {} for name in ("untouched", "none")},
-        **{name: {"cs336_basics/layers.py": linear} for name in ("first", "second")},
-        **{name: {"cs336_basics/own.py": entire.encode()} for name in ("original", "copy")},
-        "other": {"cs336_basics/own.py": OTHER.encode() * 20},
-    }
-    found = []
-    for name, own in written.items():
-        root = write(tmp_path / name, {**package, **own})
-        found.append(
-            (name, likeness.tokens(Staged(name, "", root, "tests.adapters", (), (), frozenset())))
-        )
-    assert len(likeness.groups(found)[0].names) > 2
-    alike = likeness.groups(found, handed_out(ASSIGNMENT))
-    assert [group.names for group in alike] == [("original", "copy")]
-    assert likeness.without(found[0][1], handed_out(ASSIGNMENT)) == ""
-
-
-@pytest.mark.parametrize("track", ASSIGNMENT.rubric.tracks)
-def test_what_was_handed_out_for_one_track_does_not_count(tmp_path: Path, track: str) -> None:
-    """A repository that was made for a track has statements that the other ones lack."""
-    files = build(ASSIGNMENT, (track,)).files
-    root = write(tmp_path, {name: text for name, text in files.items() if name.endswith(".py")})
-    staged = Staged("untouched", "", root, "tests.adapters", (), (), frozenset())
-    assert likeness.without(likeness.tokens(staged), handed_out(ASSIGNMENT)) == ""
-
-
-def test_what_was_handed_out_takes_no_room_from_what_is_compared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The limit holds for what is left."""
-    monkeypatch.setattr(likeness, "MAX_TOKENS", 300)
-    given = "given" * 100
-    texts = [(name, f"{given}\n{name * 400}") for name in ("a", "b", "a")]
-    (group,) = likeness.groups(texts, {given})
-    assert group.names == ("a", "a")
-
-
-def test_no_code_is_too_strange_to_be_compared(tmp_path: Path) -> None:
-    """What cannot be read is taken as far as it can."""
-    assert tokens(tmp_path, "a", "def f(:\n  'open\n")[1]
-    write(tmp_path / "b" / "package", {"model.py": b"\xff\xfe\x00"})
-    assert likeness.groups([]) == []
 
 
 def test_settings_that_differ_are_named() -> None:
