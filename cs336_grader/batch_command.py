@@ -118,7 +118,7 @@ def batch(
     from .batch.whole_class import grade_class  # noqa: PLC0415
 
     if only and tracks:
-        raise click.UsageError("--only names problems of any track: leave out --track.")
+        raise click.UsageError("Use --only or --track, not both.")
     with graded_in_words():
         folder = folder.resolve()
         asked = Settings(

@@ -167,7 +167,7 @@ def grade(
     check that failed, what it asks for and what was found.
     """
     if only and tracks:
-        raise click.UsageError("--only names problems of any track: leave out --track.")
+        raise click.UsageError("Use --only or --track, not both.")
     if not path.exists():
         file = report_dir / FORMATS["json"].file_name
         raise click.UsageError(f"Path '{path}' does not exist.{earlier_report(file)}")

@@ -6,6 +6,7 @@ WrongRequestError is that of whoever asked, CouldNotJudgeError is not known to b
 """
 
 import platform
+import shlex
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import cache
@@ -141,11 +142,15 @@ def refuse_unread(faults: Mapping[PurePosixPath, str], manifests: Manifests) -> 
         manifests: say which Python is asked for, and which one runs it.
     """
     if manifests.wanted_python is not None:
-        other = f"the submission asks for {manifests.wanted_python}: start cs336 itself with that"
+        asked = f"the submission asks for {manifests.wanted_python}"
+        version = str(manifests.wanted_python.versions)
     elif not manifests.python.reads_as_here:
-        other = f"is to run in {manifests.python.version}: start cs336 itself with that"
+        asked = f"is to run in {manifests.python.version}"
+        version = ".".join(manifests.python.version.split(".")[:2])
     else:
         return
+    command = f"uv run --python {shlex.quote(version)} cs336 grade ..."
+    other = f"{asked}: start cs336 with Python {version}: {command}"
     for path, fault in faults.items():
         here = platform.python_version()
         raise CouldNotJudgeError(f"{path} is no valid Python {here} ({fault}), and {other}")

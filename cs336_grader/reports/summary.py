@@ -307,11 +307,17 @@ def percent(report: Report) -> float:
     return 100 * report.score / report.max_score if report.max_score else 0.0
 
 
+def percent_told(report: Report) -> str:
+    """The same in words; empty where there is no maximum, as of an extra problem alone."""
+    return f"{percent(report):.1f} %" if report.max_score else ""
+
+
 def total_line(report: Report) -> str:
     """The total with its percentage; where it is none, what there is instead."""
     total = f"{points(report.score)} / {points_whole(report.max_score)}"
     if is_complete(report):
-        return f"{total} ({percent(report):.1f} %){extra_told(report)}"
+        share = f" ({told})" if (told := percent_told(report)) else ""
+        return f"{total}{share}{extra_told(report)}"
     opened, every = len(unjudged(report)), len(counted(report))
     told = f"not judged ({opened} of {every} checks)"
     return told if opened == every else f"{total} so far, {told}"

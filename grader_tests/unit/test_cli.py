@@ -240,7 +240,7 @@ WRONG = {
         "zzz",
     ],
     "There is no track 'numbers'. There are: none.": ["--track", "numbers"],
-    "--only names problems of any track": ["--only", "count_words", "--track", "words"],
+    "Use --only or --track, not both.": ["--only", "count_words", "--track", "words"],
     "not in the range": ["--seed", "-1"],
     "is not a valid": ["--seed", "x"],
     "there is no format 'htm'. Did you mean html?": ["--format", "htm"],

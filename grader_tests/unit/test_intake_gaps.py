@@ -60,7 +60,8 @@ NOT_JUDGED: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "newer Python": (
         {"tests/adapters.py": BROKEN, "pyproject.toml": NEWER_PYTHON},
-        r"asks for Python >=99 \(pyproject\.toml\): start cs336 itself with that",
+        r"asks for Python >=99 \(pyproject\.toml\): start cs336 with Python >=99: "
+        r"uv run --python '>=99' cs336 grade \.\.\.$",
     ),
     "newer Python imported": (
         {"tests/adapters.py": STUBS + "import x", "x.py": "(", "pyproject.toml": NEWER_PYTHON},
@@ -258,7 +259,9 @@ def test_the_version_is_that_of_the_interpreter_that_runs_it(tmp_path: Path) -> 
 def test_what_another_python_may_read_is_nobodys_fault(tmp_path: Path, broken: str) -> None:
     """This one cannot find what it imports, and the other may take it."""
     files: dict[str, str | bytes] = {"tests/adapters.py": STUBS + "import model", broken: BROKEN}
-    with pytest.raises(CouldNotJudgeError, match=r"is to run in 99\.1\.0: start cs336 itself"):
+    with pytest.raises(
+        CouldNotJudgeError, match=r"is to run in 99\.1\.0: .* uv run --python 99\.1 cs336"
+    ):
         staged(tmp_path, files, python=another(tmp_path, version="99.1.0"))
 
 

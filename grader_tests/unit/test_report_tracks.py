@@ -32,6 +32,17 @@ def test_each_track_has_its_points(name: str) -> None:
         assert told in text.replace("\\(", "(").replace("\\)", ")")
 
 
+@pytest.mark.parametrize("name", ["html", "gradescope", "github-summary", "github-annotations"])
+def test_an_extra_problem_alone_has_no_percentage(name: str) -> None:
+    """It has points, and there is no maximum to have a share of."""
+    *_, extra = CASES["two_tracks"].problems
+    found = replace(CASES["two_tracks"], problems=(replace(extra, score=1.0),), score=1.0)
+    text = FORMATS[name].render(replace(found, max_score=0.0))
+    told = " ".join(" ".join(READERS[name](text)).split())
+    assert " of them extra" in told
+    assert "0.0 %" not in told
+
+
 @pytest.mark.parametrize("name", ["html", "github-summary"])
 def test_what_was_asked_for_is_part_of_how_to_repeat_it(name: str) -> None:
     """Graded in everything, it would have another total."""
