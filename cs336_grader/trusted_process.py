@@ -205,6 +205,10 @@ class SubmissionSource:
         fresh = request.node.get_closest_marker(FRESH_WORKER) is not None
         return worker.enter_context(self.submission.case(request.node.name, fresh=fresh))
 
+    def begin_anew(self) -> bool:
+        """Have the next case run in a new worker; whether the last one ran in a used one."""
+        return bool(self.submission.begin_anew())
+
     def tell_sightings(self, check: str) -> None:
         """Tell what a case of a check entered that the rules are about."""
         for place in sorted(self.submission.sightings):

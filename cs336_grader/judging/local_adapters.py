@@ -19,3 +19,7 @@ class LocalAdapters:
     def adapters_for(self, request: pytest.FixtureRequest) -> Any:  # noqa: ARG002 (the same for all)
         """The adapters."""
         return self.make()
+
+    def begin_anew(self) -> bool:
+        """Nothing is to be done: each case has new adapters."""
+        return False

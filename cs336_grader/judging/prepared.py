@@ -22,6 +22,10 @@ class Nowhere:
         """None: nothing is judged yet."""
         raise NotImplementedError(request.node.name)
 
+    def begin_anew(self) -> bool:
+        """No case has run."""
+        return False
+
 
 class PreparedJudge(Judge):
     """Collects a suite and records all expected values before any submission is there.

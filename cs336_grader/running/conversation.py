@@ -298,6 +298,9 @@ class Conversation:
         Raises:
             WireError: they are none.
         """
+        named = [whole(key) for _, keys in nodes for key in keys]
+        if len(set(named)) < len(named):
+            raise WireError("an optimizer has a parameter twice")
         groups = [
             {**decoder.decode(options), "params": [self.arguments.parameter(key) for key in keys]}
             for options, keys in nodes

@@ -55,6 +55,7 @@ class RunningSubmission:
         self.imported: Worker | None = None
         self.checking: Worker | None = None
         self.problem = ""
+        self.may_differ = False
         self.started = False
         self.import_error: SubmissionError | WorkerLostError | None = None
         self.budget = Budget(limits.submission_seconds, problems or {})
@@ -136,6 +137,7 @@ class RunningSubmission:
             CouldNotRunError: no worker could be started.
         """
         self.sightings = set()
+        self.may_differ = False
         if not self.started and self.import_error is None:
             self.start()
         check = name.partition("[")[0]
@@ -170,6 +172,7 @@ class RunningSubmission:
     def adapters(self, check: str, entropy: int) -> Iterator[RemoteAdapters]:
         """The adapters, once; what a case leaves running ends with it."""
         try:
+            used = self.checking
             worker = self.checking = self.worker_for_case(check, entropy)
         except WorkerLostError as error:
             raise NoAdaptersError(str(error)) from None
@@ -180,11 +183,21 @@ class RunningSubmission:
                 yield RemoteAdapters(conversation, worker)
             finally:
                 self.sightings = conversation.sightings
+                self.may_differ = worker is used and not guarded.breach
                 if guarded.breach:
                     self.given_up.add(check)
                     self.late[self.problem] += guarded.late
         if guarded.breach or not self.stands_still(worker):
             self.end_worker()
+
+    def begin_anew(self) -> bool:
+        """Have the next case run in a new worker; whether the last one ran in a used one.
+
+        What exceeded a limit does so again, and is not tried twice.
+        """
+        if self.may_differ:
+            self.end_worker()
+        return self.may_differ
 
     def stands_still(self, worker: Worker) -> bool:
         """Have a worker do nothing between cases, which nobody watches; whether it is alone."""

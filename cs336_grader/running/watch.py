@@ -64,7 +64,7 @@ class Guarded:
         # A worker runs many checks, and each has its own limit.
         self.cpu_before = 0.0
         with suppress(psutil.Error):
-            self.cpu_before = sum(worker.process.cpu_times()[:2])
+            self.cpu_before = sum(worker.process.cpu_times()[:4])
 
 
 class Watch:

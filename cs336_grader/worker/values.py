@@ -32,6 +32,8 @@ from .channel import MAX_BODY_BYTES, Node, WireError
 
 MAX_DIMENSIONS = 64
 MAX_SIZE = 2**48
+# Integers beyond this may have one hash: a set of many is compared in pairs.
+MAX_INTEGER, MAX_HUGE_INTEGERS = 2**61 - 2, 1000
 # How often keys of one hash may be compared, in all dictionaries and sets of a frame.
 MAX_COMPARISONS = 3 * 10**6
 # Each takes many times the space here that it takes in a frame.
@@ -219,6 +221,7 @@ class Decoder:
         self.buffers: list[memoryview | None] = list(buffers)
         self.special = special or {}
         self.comparisons = 0
+        self.huge_integers = 0
 
     def take(self, buffer: int) -> memoryview:
         """A buffer, once: a frame may not be multiplied by naming its buffers again and again."""
@@ -237,6 +240,10 @@ class Decoder:
         if not isinstance(node, list):
             if isinstance(node, dict):
                 raise WireError("an object where a value is agreed")
+            if type(node) is int and abs(node) > MAX_INTEGER:
+                self.huge_integers += 1
+                if self.huge_integers > MAX_HUGE_INTEGERS:
+                    raise WireError(f"more than {MAX_HUGE_INTEGERS:,} integers of over 61 bits")
             return node
         try:
             tag, *rest = node

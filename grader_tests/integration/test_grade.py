@@ -54,6 +54,17 @@ def without_times(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "checks": checks, "duration_seconds": 0, "started_at": 0}
 
 
+# Right for the first text that it is given, and for the same one later.
+RIGHT_ONCE = """
+_right, _texts = run_count_words, []
+
+
+def run_count_words(text):
+    _texts.append(text)
+    return _right(_texts[0])
+"""
+
+
 def test_the_reference_earns_full_marks(tmp_path: Path) -> None:
     """At a fresh seed, and without leaving a file in the submission."""
     submission = shutil.copytree(TINY, tmp_path / "reference")
@@ -82,6 +93,15 @@ def test_a_half_right_submission_repeats_exactly(tmp_path: Path) -> None:
     }
     assert "Leaves a constant as it is." in result.stdout
     assert "uv run pytest tests/test_averages.py::test_moving_average" in result.stdout
+
+
+def test_what_an_earlier_check_left_costs_no_other_check(tmp_path: Path) -> None:
+    """A check that fails in a worker which others have used is judged in a new one."""
+    submission = shutil.copytree(TINY, tmp_path / "reference")
+    with (submission / "tests" / "adapters.py").open("a", encoding="utf-8") as adapters:
+        adapters.write(RIGHT_ONCE)
+    assert grade(submission, "--only", "count_words").returncode == 0
+    assert report(tmp_path)["score"] == 3
 
 
 def test_a_problem_that_hangs_costs_no_other(tmp_path: Path) -> None:

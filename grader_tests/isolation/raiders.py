@@ -98,12 +98,13 @@ def close_the_submission(_target: Target) -> str:
     """Takes its own source away from all readers, by the file that it may read."""
     descriptor = os.open(__file__, os.O_RDONLY)
     before = os.fstat(descriptor)
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: os.fchmod(descriptor, 0),
         lambda: os.fchown(descriptor, -1, os.getgid()),
         lambda: os.setxattr(descriptor, "user.mine", b""),
         lambda: os.utime(descriptor, (0, 0)),
-    ):
+    ]
+    for change in changes:
         with contextlib.suppress(OSError):
             change()
     after = os.fstat(descriptor)

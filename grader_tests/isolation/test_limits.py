@@ -47,6 +47,16 @@ def burn_for_two_seconds():
     return 42
 
 
+def burn_in_a_child():
+    child = os.fork()
+    if child == 0:
+        burn_for_two_seconds()
+        os._exit(0)
+    os.waitpid(child, 0)
+    time.sleep(0.4)
+    return 42
+
+
 def burn():
     for _ in range(4):
         if os.fork() == 0:
@@ -254,11 +264,14 @@ def test_what_is_discarded_costs_nothing(submission: RunningSubmission, adapter:
     assert_nothing_is_left(submission)
 
 
-def test_each_check_of_a_problem_has_the_whole_limit(submission: RunningSubmission) -> None:
-    """What the worker used in the checks before does not count."""
+@pytest.mark.parametrize("adapter", ["burn_for_two_seconds", "burn_in_a_child"])
+def test_each_check_of_a_problem_has_the_whole_limit(
+    submission: RunningSubmission, adapter: str
+) -> None:
+    """What the worker, or a child of it, used in the checks before does not count."""
     for case in ("same[1]", "same[2]"):
         with submission.case(case) as adapters:
-            assert adapters.burn_for_two_seconds() == 42
+            assert getattr(adapters, adapter)() == 42
 
 
 def test_nothing_happens_between_two_cases(submission: RunningSubmission) -> None:

@@ -11,6 +11,8 @@ import torch
 
 from cs336_grader.running.conversation import Conversation
 from cs336_grader.running.faults import WorkerLostError
+from cs336_grader.worker.channel import WireError
+from cs336_grader.worker.values import Decoder
 
 from .border import answers_with, conversation, result, session_with
 
@@ -252,7 +254,9 @@ def test_a_call_is_known_by_a_number(call: object) -> None:
 GROUP = ["dict", ["items", ["lr"]], ["items", [0.5]]]
 
 
-@pytest.mark.parametrize("groups", [[], [[GROUP, [9]]], [[GROUP]], [7], 7, None, [[EMPTY, 5]]])
+@pytest.mark.parametrize(
+    "groups", [[], [[GROUP, [9]]], [[GROUP, [0, 0]]], [[GROUP]], [7], 7, None, [[EMPTY, 5]]]
+)
 def test_groups_that_an_optimizer_cannot_have_are_not_taken_over(groups: Any) -> None:
     """It goes on with those it had."""
     x = torch.nn.Parameter(torch.ones(1))
@@ -308,3 +312,11 @@ def test_a_conversation_goes_on_after_a_refusal() -> None:
             talk.call("f", (), {})
         assert isinstance(talk, Conversation)
         assert talk.call("f", (), {}) == 5
+
+
+def test_many_integers_of_one_hash_are_refused() -> None:
+    """A check that makes a set of them would compare each with all others."""
+    alike = [number * (2**61 - 1) for number in range(2000)]
+    with pytest.raises(WireError, match="integers of over 61 bits"):
+        Decoder([]).decode(["list", ["items", alike]])
+    assert Decoder([]).decode(["list", ["items", alike[:5]]]) == alike[:5]

@@ -104,3 +104,17 @@ def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[i
     children = {child.pid for child in psutil.Process().children(recursive=True)}
     running = list(filter(has_not_ended, children - others))
     assert len(running) <= 3, "the warm worker, the one that imported the submission, its gate"
+
+
+def test_a_case_that_may_differ_in_a_new_worker_is_told(submission: RunningSubmission) -> None:
+    """It ran in a worker that another case had used, and exceeded no limit."""
+    with submission.case("first"):
+        pass
+    assert not submission.begin_anew()
+    with submission.case("second") as adapters:
+        used = adapters.pid
+    assert submission.begin_anew()
+    with submission.case("second") as adapters:
+        assert adapters.pid != used
+    assert not submission.begin_anew()
+    submission.end_worker()
