@@ -33,7 +33,7 @@ from .channel import MAX_BODY_BYTES, Node, WireError
 MAX_DIMENSIONS = 64
 MAX_SIZE = 2**48
 # Integers beyond this may have one hash: a set of many is compared in pairs.
-MAX_INTEGER, MAX_HUGE_INTEGERS = 2**61 - 2, 1000
+MAX_INTEGER, MAX_HUGE_INTEGERS = 2**61 - 2, 2000
 # How often keys of one hash may be compared, in all dictionaries and sets of a frame.
 MAX_COMPARISONS = 3 * 10**6
 # Each takes many times the space here that it takes in a frame.

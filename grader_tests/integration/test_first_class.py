@@ -63,7 +63,8 @@ def test_students_get_their_repository_and_a_page(place: Path) -> None:
 
 def test_a_folder_of_submissions_is_graded(place: Path) -> None:
     """With a page that leads to the report of each."""
-    assert "first/report.html" in (place / "class" / "index.html").read_text(encoding="utf-8")
+    page = place / "author" / "class" / "index.html"
+    assert "first/report.html" in page.read_text(encoding="utf-8")
 
 
 def test_the_platform_gets_its_archive(place: Path) -> None:

@@ -131,9 +131,9 @@ requires-python = ">=99"
 dependencies = ["numpy>=999", "loguru"]
 """
 NOT_TO_BE_HAD = {
-    "an attribute": ("import numpy\nnumpy.surely_not_there", "numpy>=999 (pyproject.toml) where "),
+    "an attribute": ("import numpy\nnumpy.surely_not_there", "numpy>=999 (pyproject.toml), but "),
     "a package": ("import loguru", "loguru (pyproject.toml), which is not installed."),
-    "an annotation": ("def f(x: 1 | 'Later'): ...", "Python >=99 (pyproject.toml) where "),
+    "an annotation": ("def f(x: 1 | 'Later'): ...", "Python >=99 (pyproject.toml), but "),
 }
 
 

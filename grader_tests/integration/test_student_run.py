@@ -70,7 +70,7 @@ Returns the input's dtype.
   Run it alone:
   uv run pytest tests/test_model.py::test_rmsnorm_half_precision --adapters-from=.
 _____________________________ test_softmax_certain _____________________________
-Gives exactly 1 to a number that towers over its row, and 0 to one of minus
+Gives exactly 1 to a number far above all others of its row, and 0 to minus
 infinity.
   1 of 6 elements (16.7 %) are NaN, first at [0, 0].
   the check is at {root}/tests/test_model_attention.py:51
