@@ -52,7 +52,7 @@ class Record:
 
     @property
     def ran_nothing(self) -> bool:
-        """Whether its grade only says that nothing is written or could be run."""
+        """True if its grade only says that nothing is written or could be run."""
         return self.status is Status.GRADED and bool(self.reason)
 
 

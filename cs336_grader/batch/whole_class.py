@@ -136,7 +136,7 @@ def without_grade(submission: Submission, why: str) -> dict[str, object]:
 
 
 def facts(submission: Submission) -> dict[str, object]:
-    """What is known of a submission without its report."""
+    """The facts about a submission that are known without its report."""
     told = submission.told
     return {
         "submission": submission.name,

@@ -28,7 +28,7 @@ from cs336_grader.worker.isolation.view import DEVICES
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What holds the judge.
+    """The layers that confine the judge.
 
     Attributes:
         missing: why each layer is not in force; empty for one that is.
@@ -87,7 +87,7 @@ def refuse_calls() -> None:
 
 
 def ways(run: Path) -> dict[str, Callable[[], object]]:
-    """What is tried, named by what it means when it succeeds."""
+    """The acts that are tried, each named by what its success means."""
     return {
         "its memory is open to its user": open_to_others,
         "it can write outside its folder": lambda: make_and_remove(run.parent),

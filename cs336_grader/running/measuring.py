@@ -29,7 +29,7 @@ MEBIBYTE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a worker found, and what the judge found of itself.
+    """The findings of a worker, and of the judge about itself.
 
     Attributes:
         open_ways: what the worker could do, for each resource.

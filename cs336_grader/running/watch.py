@@ -35,7 +35,7 @@ class Deadline(NamedTuple):
     reason: str = ""
 
     def __str__(self) -> str:
-        """What is told where it takes longer."""
+        """The reason that is given when it takes longer."""
         return self.reason or f"there was no answer within {self.seconds:g} seconds"
 
 

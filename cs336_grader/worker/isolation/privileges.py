@@ -59,7 +59,7 @@ def show_memory() -> None:
 
 
 def hides_memory() -> bool:
-    """Whether this process is closed to others of its user."""
+    """True if other processes of its user cannot read its memory."""
     return sys.platform == "linux" and int(libc().prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)) == 0
 
 

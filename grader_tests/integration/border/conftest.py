@@ -21,7 +21,7 @@ from .border_adapters import ADAPTERS
 
 @pytest.fixture(scope="module")
 def others() -> set[int]:
-    """What earlier tests have running."""
+    """The processes that earlier tests left running."""
     return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
