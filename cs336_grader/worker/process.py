@@ -227,13 +227,15 @@ def move_to(scratch: str) -> None:
 
 
 def reset(entropy: int, door: Door) -> None:
-    """Put back what a case may have changed for all that follow, and remove its files."""
+    """Put back what a case may have changed for all that follow, and remove its files.
+
+    Raises:
+        OSError: this process has no folder any more; it is to be replaced.
+    """
     seed_generators(entropy)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
-    if door.own:
-        os.chdir(door.own)
-        door.empty()
+    door.empty()
 
 
 def load(root: Path, search_paths: list[str], module: str) -> ModuleType:

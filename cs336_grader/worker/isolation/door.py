@@ -221,8 +221,17 @@ class Door:
         return self.own
 
     def empty(self) -> None:
-        """Remove what this process left in its own folder, if it has one."""
-        for path in below(self.own) if self.own else ():
+        """Return to this process's own folder, if it has one, and remove what was left there.
+
+        Raises:
+            OSError: the folder is gone, or a link has taken its place.
+        """
+        if not self.own:
+            return
+        if not stat.S_ISDIR(os.lstat(self.own).st_mode):
+            raise NotADirectoryError(self.own)
+        os.chdir(self.own)
+        for path in below(self.own):
             with suppress(OSError, RecursionError):
                 remove(path)
 
