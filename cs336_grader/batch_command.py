@@ -32,9 +32,9 @@ from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
     from .batch.overview import Overview
+    from .batch.progress_bar import ProgressBar
     from .batch.settings import Settings
     from .batch.submissions import Found
-    from .batch.watching import Watch
     from .batch.whole_class import Runner
 
 EPILOG = f"""\b
@@ -262,13 +262,13 @@ def checked(asked: "Settings", assignment: Assignment) -> "Settings":
     return with_digest(asked, assignment)
 
 
-def watched(found: "Found") -> "Watch":
+def watched(found: "Found") -> "ProgressBar":
     """What shows how far the class has come."""
     from rich.console import Console  # noqa: PLC0415 (only some commands print)
 
-    from .batch.watching import Watch  # noqa: PLC0415
+    from .batch.progress_bar import ProgressBar  # noqa: PLC0415
 
-    return Watch(Console(stderr=True), len(found.submissions))
+    return ProgressBar(Console(stderr=True), len(found.submissions))
 
 
 def show(seen: "Overview", found: "Found", out: Path) -> None:

@@ -255,7 +255,7 @@ def watching(request: Request, *, quiet: bool) -> Iterator[pipeline.Watch]:
     if not console.is_terminal:
         yield lambda event: say_what_begins(request, event)
         return
-    from .watching import progress_shown  # noqa: PLC0415
+    from .progress_bar import progress_shown  # noqa: PLC0415
 
     with progress_shown(console) as watch:
         yield watch

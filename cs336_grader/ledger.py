@@ -8,11 +8,11 @@ from .policy import Examination
 from .records import (
     SCHEMA_VERSION,
     Finding,
+    ForbiddenCall,
     Isolation,
     Measurement,
     Outcome,
     Report,
-    Sighting,
     Staged,
     SubmissionRecord,
     Verdict,
@@ -25,7 +25,7 @@ from .rubric import Assignment
 NOT_MEASURED = Isolation("not measured")
 MAX_NAME = 200
 MAX_NOTE = 500
-MAX_SIGHTINGS = 1000
+MAX_FORBIDDEN_CALLS = 1000
 
 
 class Ledger:
@@ -46,7 +46,7 @@ class Ledger:
         self.outcomes: dict[str, Outcome] = {}
         self.isolation = NOT_MEASURED
         self.examination: Examination | None = None
-        self.sightings: set[Sighting] = set()
+        self.forbidden_calls: set[ForbiddenCall] = set()
         self.told: tuple[Finding, ...] | None = None
 
     @property
@@ -92,9 +92,9 @@ class Ledger:
                 self.isolation = event.isolation
             case Outcome():
                 self.outcomes.setdefault(event.check, event)
-            case Sighting() if event not in self.sightings:
-                if len(self.sightings) < MAX_SIGHTINGS:
-                    self.sightings.add(event)
+            case ForbiddenCall() if event not in self.forbidden_calls:
+                if len(self.forbidden_calls) < MAX_FORBIDDEN_CALLS:
+                    self.forbidden_calls.add(event)
                     self.told = None
 
     def fail_everything(self, reason: str) -> None:
@@ -129,5 +129,5 @@ class Ledger:
         if self.examination is None:
             return ()
         if self.told is None:
-            self.told = self.examination.findings(self.problems, self.sightings)
+            self.told = self.examination.findings(self.problems, self.forbidden_calls)
         return self.told

@@ -12,12 +12,12 @@ from .judging import choice
 from .ledger import Ledger
 from .records import (
     CouldNotJudgeError,
+    ForbiddenCall,
     LostJudgeError,
     Measurement,
     Outcome,
     Progress,
     Report,
-    Sighting,
     Staged,
     Usage,
     WrongRequestError,
@@ -115,7 +115,7 @@ def assignment_asked_for(request: Request) -> Assignment:
 
 def events(
     ledger: Ledger, start: Start | None
-) -> Generator[Event | Measurement | Sighting, None, None]:
+) -> Generator[Event | Measurement | ForbiddenCall, None, None]:
     """Stage the submission, then judge it."""
     request, assignment = ledger.request, ledger.assignment
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:

@@ -32,7 +32,7 @@ import psutil
 from . import trusted, trusted_process
 from .records import CouldNotJudgeError
 from .rubric import Assignment
-from .worker.isolation.privileges import hide_memory
+from .worker.sandbox.privileges import hide_memory
 
 PID = struct.Struct(">I")
 MAX_MESSAGE = 2**20
@@ -126,8 +126,8 @@ def fork_judges(connection: socket.socket, judge: Any) -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             connection.close()
             os.close(reply)
-            (warm,) = PID.unpack(message)
-            known = trusted_process.Prepared(socket.socket(fileno=worker), warm, judge)
+            (zygote,) = PID.unpack(message)
+            known = trusted_process.Prepared(socket.socket(fileno=worker), zygote, judge)
             be_judge(streams, known)
         for descriptor in (*streams, worker):
             os.close(descriptor)

@@ -103,7 +103,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the trusted process saw of one check, named by its function.
+    """What the judge saw of one check, named by its function.
 
     Attributes:
         message: the facts, without the requirement; empty where the check passed.
@@ -122,7 +122,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ForbiddenCall:
     """Something that the assignment's rules are about and that a check's run entered.
 
     It is told by the process that runs the submission: it can accuse, and never excuses.

@@ -5,7 +5,7 @@ to run the submission, and only then is told, and learns, what no worker may fin
 the suite, the seed and the reference.
 
     outside                                inside
-    ── what to import, limits ──────────▶  import torch, fork the warm worker
+    ── what to import, limits ──────────▶  import torch, fork the zygote
     ◀───────────────────── "ready" ──────
     ── assignment, seed, checks ────────▶  import the submission, run the suite on it and
     ◀─── progress, outcomes, "done" ─────  on the reference
@@ -26,19 +26,19 @@ from . import trusted_process
 from .records import (
     Barrier,
     CouldNotJudgeError,
+    ForbiddenCall,
     Isolation,
     LostJudgeError,
     Measurement,
     Outcome,
     Picture,
     Progress,
-    Sighting,
     Staged,
     Usage,
     Verdict,
 )
 from .trusted_process import write_line
-from .worker.isolation.privileges import hide_memory
+from .worker.sandbox.privileges import hide_memory
 
 if TYPE_CHECKING:
     # At run time it would bring what the process that judges has no use for.
@@ -85,7 +85,7 @@ class JudgingProcess(Protocol):
 
 # Starts it; the file takes what it complains about.
 Start = Callable[[IO[str]], JudgingProcess]
-Event = Measurement | Progress | Sighting | Outcome | Usage
+Event = Measurement | Progress | ForbiddenCall | Outcome | Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +229,8 @@ def talk(
             yield Measurement(isolation, event["missing"], event["mend"])
         elif event["event"] == "progress":
             yield Progress(event["check"])
-        elif event["event"] == "sighting":
-            yield Sighting(event["check"], *event["place"])
+        elif event["event"] == "forbidden_call":
+            yield ForbiddenCall(event["check"], *event["place"])
         elif event["event"] == "outcome":
             yield outcome_from(event)
         elif event["event"] == "usage":

@@ -105,7 +105,7 @@ def judge(
     tell: Callable[..., None],
     prepared: Prepared | None,
 ) -> None:
-    """Make the warm worker, learn the rest, and run the suite on the submission."""
+    """Make the zygote, learn the rest, and run the suite on the submission."""
     # Imported here because ``outcomes`` has no use for torch.
     from . import running  # noqa: PLC0415
 
@@ -121,11 +121,11 @@ def judge(
         isolated=before["isolation"] != "none",
     )
     try:
-        with contextlib.closing(first_worker(setting, before["python"], prepared)) as warm:
+        with contextlib.closing(first_worker(setting, before["python"], prepared)) as zygote:
             # Of this process alone: workers have limits of their own, or none.
             running.limit_memory(MOST_MEGABYTES)
             found = running.measure(
-                warm, limits.memory_megabytes, lambda: running.confine(folders.run, folders.files)
+                zygote, limits.memory_megabytes, lambda: running.confine(folders.run, folders.files)
             )
             layers, mend = found.layers(), found.mend()
             tell("isolation", **asdict(found.isolation()), missing=layers, mend=mend)
@@ -137,11 +137,11 @@ def judge(
             after = json.loads(sys.stdin.readline())
             load = {name: before[name] for name in TO_LOAD}
             submission = running.RunningSubmission(
-                warm, load, limits, shared=(folders.files,), problems=after["problems"]
+                zygote, load, limits, shared=(folders.files,), problems=after["problems"]
             )
             with contextlib.closing(submission):
                 judge_submission(submission, after, tell, prepared)
-            tell("usage", **warm.usage())
+            tell("usage", **zygote.usage())
     except running.CouldNotRunError as error:
         tell("fault", reason=str(error))
         return
@@ -153,10 +153,10 @@ def first_worker(setting: Any, python: str, prepared: Prepared | None) -> Any:
     from . import running  # noqa: PLC0415
 
     if python:
-        return running.start_warm_worker(setting, python)
+        return running.start_zygote(setting, python)
     if prepared is not None:
-        return running.warm_worker(prepared.connection, prepared.pid, setting)
-    return running.fork_warm_worker(setting)
+        return running.forked_zygote(prepared.connection, prepared.pid, setting)
+    return running.fork_zygote(setting)
 
 
 def judge_submission(
@@ -200,19 +200,19 @@ class SubmissionSource:
         """The adapters, until the case is over."""
         worker = contextlib.ExitStack()
         check = getattr(request.node, "originalname", request.node.name)
-        worker.callback(self.tell_sightings, str(check))
+        worker.callback(self.tell_forbidden_calls, str(check))
         request.addfinalizer(worker.close)
         fresh = request.node.get_closest_marker(FRESH_WORKER) is not None
         return worker.enter_context(self.submission.case(request.node.name, fresh=fresh))
 
-    def begin_anew(self) -> bool:
+    def use_new_worker(self) -> bool:
         """Have the next case run in a new worker; whether the last one ran in a used one."""
-        return bool(self.submission.begin_anew())
+        return bool(self.submission.use_new_worker())
 
-    def tell_sightings(self, check: str) -> None:
+    def tell_forbidden_calls(self, check: str) -> None:
         """Tell what a case of a check entered that the rules are about."""
-        for place in sorted(self.submission.sightings):
-            self.tell("sighting", check=check, place=place)
+        for place in sorted(self.submission.forbidden_calls):
+            self.tell("forbidden_call", check=check, place=place)
 
 
 def write_line(stream: IO[str], message: dict[str, Any]) -> None:

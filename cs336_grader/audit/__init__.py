@@ -13,8 +13,8 @@ from cs336_grader.rubric import Assignment
 
 from . import findings, json_file, page, terminal, workers
 from .catalogues import CatalogueError
+from .progress_bar import ProgressBar
 from .records import Audit, Job, Trials
-from .watching import Watch
 from .workers import LostWorkerError
 
 __all__ = ["Audit", "CouldNotAuditError", "Plan", "audit", "carry_out"]
@@ -51,7 +51,7 @@ def carry_out(plan: Plan, folder: Path) -> Audit:
     """
     # Being told to end is an interruption like any other.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    watch = Watch(Console(stderr=True))
+    watch = ProgressBar(Console(stderr=True))
     with watch.bar:
         found = audit(plan, watch.begun, watch.finished)
     saved = {

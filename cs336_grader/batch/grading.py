@@ -24,7 +24,7 @@ MOST_ATTEMPTS = 2
 
 
 @dataclass
-class Watch:
+class Notes:
     """What is noted of a run beside its report."""
 
     lost: str = ""
@@ -62,12 +62,12 @@ def tried(submission: Submission, settings: Settings, out: Path, start: Start | 
     """Grade a submission, as often as it may be tried."""
     request = request_for(submission, settings, out)
     handed_in = digest(submission.path)
-    attempts, watch, reason = 0, Watch(lost="not tried"), ""
-    while watch.lost and attempts < MOST_ATTEMPTS:
+    attempts, notes, reason = 0, Notes(lost="not tried"), ""
+    while notes.lost and attempts < MOST_ATTEMPTS:
         attempts += 1
-        watch = Watch()
+        notes = Notes()
         try:
-            report = pipeline.grade(request, watch, start)
+            report = pipeline.grade(request, notes, start)
         except WrongRequestError as error:
             report, reason = unjudged(request, str(error)), str(error)
     status = Status.GRADED if summary.is_complete(report) else Status.NOT_JUDGED
@@ -75,12 +75,12 @@ def tried(submission: Submission, settings: Settings, out: Path, start: Start | 
         name=submission.name,
         digest=handed_in,
         settings=settings,
-        status=Status.SET_ASIDE if watch.lost else status,
-        reason=watch.lost or reason or why_not_judged(report) or why_nothing_ran(report),
+        status=Status.SET_ASIDE if notes.lost else status,
+        reason=notes.lost or reason or why_not_judged(report) or why_nothing_ran(report),
         attempts=attempts,
-        cpu_seconds=round(watch.usage.cpu_seconds, 2),
-        memory_bytes=watch.usage.memory_bytes,
-        tokens=watch.tokens,
+        cpu_seconds=round(notes.usage.cpu_seconds, 2),
+        memory_bytes=notes.usage.memory_bytes,
+        tokens=notes.tokens,
     )
     save(request.report_folder, record)
     return Graded(record, report)

@@ -16,10 +16,10 @@ from cs336_grader.reports import summary
 from cs336_grader.reports.terminal import Surroundings, Writer
 
 from .overview import Overview, first_line
+from .progress_bar import ProgressBar
 from .records import RECORD, Graded, Status, saved
 from .settings import Settings, save_settings, saved_settings
 from .submissions import Found
-from .watching import Watch
 from .whole_class import Runner, grade_class, write_class
 
 REGRADED = ".regraded"
@@ -47,7 +47,7 @@ class Change:
 
 
 def grade_again(
-    found: Found, settings: Settings, out: Path, run: Runner, watch: Watch
+    found: Found, settings: Settings, out: Path, run: Runner, watch: ProgressBar
 ) -> tuple[Overview, list[Change]]:
     """Grade a class beside its reports; what would change.
 

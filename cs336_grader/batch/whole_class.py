@@ -16,6 +16,7 @@ from cs336_grader.rubric import Assignment, Rubric, load_assignment
 from . import likeness, page, slots
 from .grading import request_for
 from .overview import Overview, overview
+from .progress_bar import ProgressBar
 from .records import (
     GRADEBOOK,
     PAGE,
@@ -26,7 +27,6 @@ from .records import (
 )
 from .settings import Settings, save_settings
 from .submissions import Found, Submission, digest
-from .watching import Watch
 
 # The columns with facts that only some platforms give.
 PLATFORM_COLUMNS = ("student", "sid", "email", "late", "time")
@@ -66,7 +66,9 @@ def entrance(settings: Settings, out: Path) -> Iterator[Entrance | None]:
         yield way
 
 
-def grade_class(found: Found, settings: Settings, out: Path, run: Runner, watch: Watch) -> Overview:
+def grade_class(
+    found: Found, settings: Settings, out: Path, run: Runner, watch: ProgressBar
+) -> Overview:
     """Grade what is not graded yet, then write the gradebook and the page.
 
     Args:

@@ -62,7 +62,7 @@ class Judge(SuiteRun):
             self.started(check_name(item))
         self.record(item)
         error = self.run_with(item, self.source)
-        if error is not None and self.source.begin_anew():
+        if error is not None and self.source.use_new_worker():
             # What earlier checks left in the worker, a cache say, may be the cause.
             error = self.run_with(item, self.source)
         found = CaseResult(item.name, Verdict.PASSED, "")

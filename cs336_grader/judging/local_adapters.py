@@ -20,6 +20,6 @@ class LocalAdapters:
         """The adapters."""
         return self.make()
 
-    def begin_anew(self) -> bool:
+    def use_new_worker(self) -> bool:
         """Nothing is to be done: each case has new adapters."""
         return False

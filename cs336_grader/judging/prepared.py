@@ -22,7 +22,7 @@ class Nowhere:
         """None: nothing is judged yet."""
         raise NotImplementedError(request.node.name)
 
-    def begin_anew(self) -> bool:
+    def use_new_worker(self) -> bool:
         """No case has run."""
         return False
 

@@ -44,7 +44,7 @@ class AdaptersSource(Protocol):
     def adapters_for(self, request: pytest.FixtureRequest) -> Any:
         """The adapters for one case of a check."""
 
-    def begin_anew(self) -> bool:
+    def use_new_worker(self) -> bool:
         """Have the next case run where no other has; whether the last one ran elsewhere."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from cs336_grader.records import Consequence, Finding, Sighting, Staged
+from cs336_grader.records import Consequence, Finding, ForbiddenCall, Staged
 from cs336_grader.reports.plain_text import plain_line
 from cs336_grader.rubric import Assignment
 
@@ -82,13 +82,13 @@ class Examination:
         return dynamic.reason(name)
 
     def findings(
-        self, problems: Iterable[str], sightings: Iterable[Sighting]
+        self, problems: Iterable[str], forbidden_calls: Iterable[ForbiddenCall]
     ) -> tuple[Finding, ...]:
         """What the rules have to say.
 
         Args:
             problems: the problems that are graded.
-            sightings: what the run entered. It can accuse; it never excuses.
+            forbidden_calls: what the run entered. It can accuse; it never excuses.
         """
         entries: Entries = {}
         for file in self.program.unread:
@@ -96,7 +96,7 @@ class Examination:
             entries[key] = Entry({0}, reason=UNREAD)
         for use in self.uses:
             self.judge_use(use, entries)
-        for (file, line, name), checks in sorted(self.admitted(sightings).items()):
+        for (file, line, name), checks in sorted(self.admitted(forbidden_calls).items()):
             self.judge_sighting(file, line, name, checks, entries)
         without_doubles(entries)
         chosen = {*problems, WHOLE_SUBMISSION}
@@ -155,27 +155,29 @@ class Examination:
             if consequence is Consequence.COSTS_POINTS:
                 entry.consequence = consequence
 
-    def admitted(self, sightings: Iterable[Sighting]) -> dict[tuple[str, int, str], list[str]]:
+    def admitted(
+        self, forbidden_calls: Iterable[ForbiddenCall]
+    ) -> dict[tuple[str, int, str], list[str]]:
         """What was seen, with the checks that saw it; what cannot be true is passed over."""
         found: dict[tuple[str, int, str], list[str]] = {}
         order = {check: number for number, check in enumerate(self.assignment.checks)}
-        for sighting in sorted(sightings, key=lambda one: order.get(one.check, -1)):
-            check = self.assignment.checks.get(sighting.check)
-            if check is None or self.book.ruling(sighting.name, check.problem) is None:
+        for forbidden_call in sorted(forbidden_calls, key=lambda one: order.get(one.check, -1)):
+            check = self.assignment.checks.get(forbidden_call.check)
+            if check is None or self.book.ruling(forbidden_call.name, check.problem) is None:
                 continue
-            definition = self.program.enclosing(sighting.file, sighting.line)
+            definition = self.program.enclosing(forbidden_call.file, forbidden_call.line)
             if definition is not None:
-                place = self.as_written(definition, sighting)
-            elif sighting.file in self.program.unread:
-                place = sighting.line, sighting.name
+                place = self.as_written(definition, forbidden_call)
+            elif forbidden_call.file in self.program.unread:
+                place = forbidden_call.line, forbidden_call.name
             else:
                 continue
-            found.setdefault((sighting.file, *place), []).append(check.name)
+            found.setdefault((forbidden_call.file, *place), []).append(check.name)
         return found
 
-    def as_written(self, definition: Definition, sighting: Sighting) -> tuple[int, str]:
-        """Line and name of the use that a sighting is most likely of."""
-        last = sighting.name.rpartition(".")[2]
+    def as_written(self, definition: Definition, forbidden_call: ForbiddenCall) -> tuple[int, str]:
+        """Line and name of the use that a forbidden_call is most likely of."""
+        last = forbidden_call.name.rpartition(".")[2]
         alike = [
             use
             for use in self.uses
@@ -183,9 +185,9 @@ class Examination:
         ]
         here = [use for use in alike if use.definition is definition]
         if not alike:
-            return sighting.line, sighting.name
-        closest = min(here or alike, key=lambda use: abs(use.line - sighting.line))
-        return (closest.line if here else sighting.line), closest.name
+            return forbidden_call.line, forbidden_call.name
+        closest = min(here or alike, key=lambda use: abs(use.line - forbidden_call.line))
+        return (closest.line if here else forbidden_call.line), closest.name
 
     def judge_sighting(
         self, file: str, line: int, name: str, checks: list[str], entries: Entries

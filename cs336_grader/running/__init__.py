@@ -1,19 +1,19 @@
 """Runs a submission's adapters in worker processes, as if they were functions of this one."""
 
 from cs336_grader.worker.compiler import stand_in_for_compiler as stand_in_for_compiler
-from cs336_grader.worker.isolation.limits import Limits as Limits
-from cs336_grader.worker.isolation.limits import limit_memory as limit_memory
-from cs336_grader.worker.isolation.privileges import hide_memory as hide_memory
 from cs336_grader.worker.process import adopt_orphans as adopt_orphans
 from cs336_grader.worker.process import die_with_parent as die_with_parent
 from cs336_grader.worker.process import warm_up as warm_up
+from cs336_grader.worker.sandbox.limits import Limits as Limits
+from cs336_grader.worker.sandbox.limits import limit_memory as limit_memory
+from cs336_grader.worker.sandbox.privileges import hide_memory as hide_memory
 
 from .confinement import confine as confine
 from .faults import CouldNotRunError as CouldNotRunError
 from .measuring import measure as measure
 from .submission import RunningSubmission as RunningSubmission
-from .warm import Setting as Setting
-from .warm import fork_warm_worker as fork_warm_worker
-from .warm import fork_worker as fork_worker
-from .warm import start_warm_worker as start_warm_worker
-from .warm import warm_worker as warm_worker
+from .zygote import Setting as Setting
+from .zygote import fork_worker as fork_worker
+from .zygote import fork_zygote as fork_zygote
+from .zygote import forked_zygote as forked_zygote
+from .zygote import start_zygote as start_zygote

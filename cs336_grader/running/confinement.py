@@ -20,10 +20,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from cs336_grader.worker.isolation import landlock, privileges, seccomp
-from cs336_grader.worker.isolation.attempts import succeeds
-from cs336_grader.worker.isolation.syscalls import MACHINE
-from cs336_grader.worker.isolation.view import DEVICES
+from cs336_grader.worker.sandbox import landlock, privileges, seccomp
+from cs336_grader.worker.sandbox.probes import succeeds
+from cs336_grader.worker.sandbox.root_filesystem import DEVICES
+from cs336_grader.worker.sandbox.syscalls import MACHINE
 
 
 @dataclass(frozen=True, slots=True)

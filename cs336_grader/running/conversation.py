@@ -13,9 +13,9 @@ from cs336_grader.worker.values import MAX_ITEMS, Decoder, Encoder, is_plain
 
 from .arguments import Action, Arguments
 from .faults import WorkerLostError, submission_error
+from .forbidden_calls import MAX_FORBIDDEN_CALLS, Place, forbidden_calls_in
 from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
 from .restoring import fits
-from .sightings import MAX_SIGHTINGS, Place, sightings_in
 
 # What taking in an answer raises that is not as agreed.
 UNUSABLE = (
@@ -39,7 +39,7 @@ class Conversation:
         shared: the folders whose files a check passes by their paths as texts.
 
     Attributes:
-        sightings: what the worker saw the submission enter that the rules are about.
+        forbidden_calls: what the worker saw the submission enter that the rules are about.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Conversation:
         # They know this conversation: in a circle, all that it holds would be kept.
         self.mirrors: WeakValueDictionary[int, MirroredOptimizer] = WeakValueDictionary()
         self.outputs: Sequence[torch.Tensor] = []
-        self.sightings: set[Place] = set()
+        self.forbidden_calls: set[Place] = set()
         self.held: RemoteObject | None = None
         self.items = 0
         self.callbacks = 0
@@ -150,8 +150,8 @@ class Conversation:
             raise WorkerLostError(self.why_lost()) from error
         except WireError as error:
             raise WorkerLostError(f"what came back cannot be used: {error}") from error
-        if len(self.sightings) < MAX_SIGHTINGS:
-            self.sightings.update(sightings_in(answer.get("seen")))
+        if len(self.forbidden_calls) < MAX_FORBIDDEN_CALLS:
+            self.forbidden_calls.update(forbidden_calls_in(answer.get("seen")))
         if answer["op"] == "error":
             self.understand(lambda: self.make_changes(answer, self.decoder(buffers)))
             raise submission_error(what, answer)

@@ -8,7 +8,7 @@ WorkerLostError           the worker ended, hung, or sent what is no answer
 
 
 class CouldNotRunError(OSError):
-    """No worker could be started: the system refused, or the warm worker is gone."""
+    """No worker could be started: the system refused, or the zygote is gone."""
 
 
 class SubmissionError(Exception):

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from cs336_grader.records import Barrier, Isolation
-from cs336_grader.worker.isolation.attempts import Canaries
-from cs336_grader.worker.isolation.door import CLOSES, NAMESPACES
-from cs336_grader.worker.isolation.namespaces import how_to_allow
+from cs336_grader.worker.sandbox.layers import CLOSES, NAMESPACES
+from cs336_grader.worker.sandbox.namespaces import how_to_allow
+from cs336_grader.worker.sandbox.probes import Canaries
 
 from .confinement import Confinement
 from .faults import CouldNotRunError, WorkerLostError
-from .warm import WarmWorker
+from .zygote import Zygote
 
 JUDGE = "judge"
 RESOURCES = ("file system", "network", "processes", "signals", "memory", JUDGE)
@@ -81,24 +81,22 @@ class Measured:
         return how_to_allow() if self.missing[NAMESPACES] else ""
 
 
-def measure(
-    warm: WarmWorker, memory_megabytes: int, confine: Callable[[], Confinement]
-) -> Measured:
+def measure(zygote: Zygote, memory_megabytes: int, confine: Callable[[], Confinement]) -> Measured:
     """Fork a worker as for a submission, have it try, and end it; then confine this process.
 
     Raises:
         CouldNotRunError: it ended before it had answered.
     """
     with canaries(2 * memory_megabytes * MEBIBYTE) as found:
-        worker = warm.fork()
+        worker = zygote.fork()
         try:
             answer = worker.ask({"op": "attempt", "canaries": asdict(found)})
         except WorkerLostError as error:
             raise CouldNotRunError("the worker that tries what is closed has ended") from error
         finally:
-            worker.let_go()
-            warm.sweep()
-            warm.clean()
+            worker.close()
+            zygote.kill_descendants()
+            zygote.clean()
     # Not before: what the worker was to reach lies outside the folder of this run.
     return Measured(answer["open"], answer["missing"], confine())
 

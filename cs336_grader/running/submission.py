@@ -9,14 +9,14 @@ from pathlib import Path
 import psutil
 
 from cs336_grader.budget import Budget
-from cs336_grader.worker.isolation.limits import Limits
+from cs336_grader.worker.sandbox.limits import Limits
 
 from .conversation import Conversation
 from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
+from .forbidden_calls import Place
 from .remote import RemoteAdapters
-from .sightings import Place
-from .warm import WarmWorker, Worker
-from .watch import Deadline, Guarded, Watch
+from .resource_monitor import Deadline, Guarded, ResourceMonitor
+from .zygote import Worker, Zygote
 
 # A reset takes less than a millisecond, and a new worker a few.
 RESET_SECONDS = 1.0
@@ -28,7 +28,7 @@ class RunningSubmission:
     """A staged submission and the worker that has imported it.
 
     Args:
-        warm: the worker all others are forked from.
+        zygote: the worker all others are forked from.
         load: what the worker is to import: its root folder, search paths and module.
         limits: what it may use.
         shared: the folders whose files checks pass by their paths as texts.
@@ -36,22 +36,22 @@ class RunningSubmission:
 
     Attributes:
         budget: the time that is left for each problem; importing is not counted.
-        sightings: what the last check's run entered that the rules are about.
+        forbidden_calls: what the last check's run entered that the rules are about.
     """
 
     def __init__(
         self,
-        warm: WarmWorker,
+        zygote: Zygote,
         load: Mapping[str, object],
         limits: Limits,
         shared: Sequence[Path] = (),
         problems: Mapping[str, str] | None = None,
     ) -> None:
-        self.warm = warm
+        self.zygote = zygote
         self.load = load
         self.limits = limits
         self.shared = shared
-        self.watch = Watch(warm, limits)
+        self.monitor = ResourceMonitor(zygote, limits)
         self.imported: Worker | None = None
         self.checking: Worker | None = None
         self.problem = ""
@@ -61,7 +61,7 @@ class RunningSubmission:
         self.budget = Budget(limits.submission_seconds, problems or {})
         self.given_up: set[str] = set()
         self.late: Counter[str] = Counter()
-        self.sightings: set[Place] = set()
+        self.forbidden_calls: set[Place] = set()
 
     def start(self) -> None:
         """Import the submission; a failure is kept, and raised for every check.
@@ -78,32 +78,32 @@ class RunningSubmission:
             self.import_error = error
             return
         if threads == 1:
-            imported.pause()
+            imported.stop()
             self.imported = imported
-            count, most = self.warm.keep_files(), self.limits.scratch_files
+            count, most = self.zygote.keep_files(), self.limits.scratch_files
             if count > most:
                 self.import_error = WorkerLostError(
                     f"importing your adapters left {count:,} files, and {most:,} are allowed"
                 )
         else:
-            imported.let_go()
-            self.warm.sweep()
+            imported.close()
+            self.zygote.kill_descendants()
         self.started = True
 
     def fork_and_import(self, deadline: Deadline) -> Worker:
         """A worker that has imported the submission."""
-        worker = self.warm.fork()
-        with self.watch.guard(deadline, worker) as guarded:
+        worker = self.zygote.fork()
+        with self.monitor.guard(deadline, worker) as guarded:
             try:
                 answer = worker.ask({"op": "load", **self.load})
             except WorkerLostError as error:
-                worker.let_go()
+                worker.close()
                 ended = (
                     "importing your adapters ended the process: it crashed, was killed or exited"
                 )
                 raise WorkerLostError(guarded.breach or ended) from error
         if answer["op"] != "loaded":
-            worker.let_go()
+            worker.close()
             raise submission_error("Importing your adapters", answer, nothing_ran=True)
         return worker
 
@@ -136,7 +136,7 @@ class RunningSubmission:
             NoAdaptersError: its import ended the process or took too long, or no time is left.
             CouldNotRunError: no worker could be started.
         """
-        self.sightings = set()
+        self.forbidden_calls = set()
         self.may_differ = False
         if not self.started and self.import_error is None:
             self.start()
@@ -177,20 +177,20 @@ class RunningSubmission:
         except WorkerLostError as error:
             raise NoAdaptersError(str(error)) from None
         deadline = self.deadline(check, self.limits.check_seconds)
-        with self.watch.guard(deadline, worker, keep=self.imported) as guarded:
+        with self.monitor.guard(deadline, worker, keep=self.imported) as guarded:
             conversation = Conversation(worker.channel, lambda: why_lost(guarded), self.shared)
             try:
                 yield RemoteAdapters(conversation, worker)
             finally:
-                self.sightings = conversation.sightings
+                self.forbidden_calls = conversation.forbidden_calls
                 self.may_differ = worker is used and not guarded.breach
                 if guarded.breach:
                     self.given_up.add(check)
                     self.late[self.problem] += guarded.late
-        if guarded.breach or not self.stands_still(worker):
+        if guarded.breach or not self.is_alone(worker):
             self.end_worker()
 
-    def begin_anew(self) -> bool:
+    def use_new_worker(self) -> bool:
         """Have the next case run in a new worker; whether the last one ran in a used one.
 
         What exceeded a limit does so again, and is not tried twice.
@@ -199,18 +199,18 @@ class RunningSubmission:
             self.end_worker()
         return self.may_differ
 
-    def stands_still(self, worker: Worker) -> bool:
+    def is_alone(self, worker: Worker) -> bool:
         """Have a worker do nothing between cases, which nobody watches; whether it is alone."""
-        worker.pause()
-        return worker.lineage.issuperset(self.warm.descendants(self.imported))
+        worker.stop()
+        return worker.lineage.issuperset(self.zygote.descendants(self.imported))
 
     def end_worker(self) -> None:
         """End the worker of a problem and remove what it left."""
         if self.checking is not None:
-            self.checking.let_go()
+            self.checking.close()
             self.checking = None
-            self.warm.sweep(keep=self.imported)
-            self.warm.clean()
+            self.zygote.kill_descendants(keep=self.imported)
+            self.zygote.clean()
 
     def worker_for_case(self, check: str, entropy: int) -> Worker:
         """The worker of the problem, reset; a new one where there is none or it does not answer."""
@@ -222,9 +222,9 @@ class RunningSubmission:
 
     def reset(self, worker: Worker, entropy: int) -> bool:
         """Have a worker forget the last case; whether it answered."""
-        worker.go_on()
+        worker.resume()
         try:
-            with self.watch.guard(Deadline(RESET_SECONDS), worker, keep=self.imported):
+            with self.monitor.guard(Deadline(RESET_SECONDS), worker, keep=self.imported):
                 return bool(worker.ask({"op": "reset", "entropy": entropy})["op"] == "reset")
         except WorkerLostError:
             return False
@@ -236,7 +236,7 @@ class RunningSubmission:
             raise self.import_error.with_traceback(None)
         if self.imported is not None:
             try:
-                with self.watch.guard(
+                with self.monitor.guard(
                     self.deadline(check, self.limits.check_seconds), self.imported
                 ):
                     return forked(self.imported, entropy)
@@ -249,10 +249,10 @@ class RunningSubmission:
         """End the worker that has imported the submission, and all others."""
         self.end_worker()
         if self.imported is not None:
-            self.imported.let_go()
+            self.imported.close()
             self.imported = None
-        self.warm.sweep()
-        self.watch.close()
+        self.zygote.kill_descendants()
+        self.monitor.close()
 
 
 def forked(imported: Worker, entropy: int) -> Worker:
@@ -263,13 +263,13 @@ def forked(imported: Worker, entropy: int) -> Worker:
     Raises:
         WorkerLostError: it did not fork, or says that it is that worker itself.
     """
-    imported.go_on()
+    imported.resume()
     try:
         worker = imported.fork(entropy)
     finally:
-        imported.pause()
+        imported.stop()
     if worker.pid == imported.pid:
-        worker.let_go()
+        worker.close()
         raise WorkerLostError("the process did not fork")
     return worker
 

@@ -1,4 +1,4 @@
-"""Frames between the trusted process and a worker.
+"""Frames between the judge and a worker.
 
 A frame is a length, a JSON header and raw buffers whose sizes the header names. Every size is known
 and capped before it is read, and nothing in a frame can execute.

@@ -1,4 +1,4 @@
-"""Turns an exception into text: nothing of it may reach the trusted process as an object."""
+"""Turns an exception into text: nothing of it may reach the judge as an object."""
 
 import re
 import sys

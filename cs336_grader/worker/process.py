@@ -1,6 +1,6 @@
-"""The life of a worker process: it imports, forks, and runs calls, as the trusted process asks.
+"""The life of a worker process: it imports, forks, and runs calls, as the judge asks.
 
-A warm worker has imported torch and nothing of a submission. It forks the worker that imports the
+A zygote has imported torch and nothing of a submission. It forks the worker that imports the
 submission, which in turn forks one worker a check. All of them run this one loop.
 """
 
@@ -24,11 +24,11 @@ import torch
 from .channel import Channel, Message
 from .compiler import compile_nothing, leave_compiler_out
 from .exceptions import Origin, describe
-from .isolation.attempts import Canaries
-from .isolation.door import Door
-from .isolation.limits import Limits, proportional
-from .isolation.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
-from .isolation.view import View
+from .sandbox.layers import Sandbox
+from .sandbox.limits import Limits, proportional
+from .sandbox.probes import Canaries
+from .sandbox.root_filesystem import RootFilesystem
+from .sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from .session import Session
 from .tracing import Tracer
 
@@ -57,20 +57,20 @@ def take_a_step() -> None:
 
 
 def main(channel: int) -> NoReturn:
-    """Be a warm worker in an interpreter of its own.
+    """Be a zygote in an interpreter of its own.
 
     Args:
-        channel: the descriptor that leads to the trusted process.
+        channel: the descriptor that leads to the judge.
     """
     warm_up()
     become_worker(socket.socket(fileno=channel))
 
 
 def become_worker(connection: socket.socket) -> NoReturn:
-    """Turn this fresh process into a warm worker.
+    """Turn this fresh process into a zygote.
 
     Args:
-        connection: leads to the trusted process.
+        connection: leads to the judge.
     """
     try:
         os.setsid()
@@ -89,8 +89,8 @@ def become_worker(connection: socket.socket) -> NoReturn:
 
 def serve(channel: Channel) -> None:
     """Answer messages until the other side is gone; the first says how to be isolated."""
-    door = door_of(channel.receive()[0])
-    door.prepare()
+    sandbox = sandbox_of(channel.receive()[0])
+    sandbox.prepare()
     channel.send({"op": "prepared"})
     adapters: ModuleType | None = None
     origin: Origin | None = None
@@ -103,7 +103,7 @@ def serve(channel: Channel) -> None:
             reap()
             return
         if message["op"] == "fork":
-            connection = fork(channel, message, door)
+            connection = fork(channel, message, sandbox)
             if connection is None:
                 channel.send({"op": "forked"})
             else:
@@ -123,37 +123,37 @@ def serve(channel: Channel) -> None:
                 channel.send(describe(error, origin))
             session = Session(channel, adapters, origin, tracer)
         elif message["op"] == "reset":
-            reset(message["entropy"], door)
+            reset(message["entropy"], sandbox)
             session = Session(channel, adapters, origin, tracer)
             channel.send({"op": "reset"})
-        elif (answer := answer_of(door, message)) is not None:
+        elif (answer := answer_of(sandbox, message)) is not None:
             channel.send(answer)
         else:
             session.answer(message, buffers)
 
 
-def door_of(message: Message) -> Door:
-    """The door that a message describes."""
+def sandbox_of(message: Message) -> Sandbox:
+    """The sandbox that a message describes."""
     limits = Limits(**message["limits"])
-    shown = View(
+    shown = RootFilesystem(
         staged=message["staged"],
         scratch=message["scratch"],
         hidden=tuple(message["hidden"]),
         scratch_megabytes=limits.scratch_megabytes,
         scratch_files=limits.scratch_files,
     )
-    return Door(shown, limits, wanted=message["isolated"])
+    return Sandbox(shown, limits, wanted=message["isolated"])
 
 
-def answer_of(door: Door, message: Message) -> Message | None:
+def answer_of(sandbox: Sandbox, message: Message) -> Message | None:
     """What comes of a message about isolation; None if it is about something else."""
     if message["op"] == "attempt":
         ways = Canaries(**message["canaries"]).open_ways()
-        return {"op": "attempted", "open": ways, "missing": door.missing}
+        return {"op": "attempted", "open": ways, "missing": sandbox.missing}
     if message["op"] == "keep":
-        return {"op": "kept", "files": door.keep_imported()}
+        return {"op": "kept", "files": sandbox.keep_imported()}
     if message["op"] == "clean":
-        door.clean()
+        sandbox.clean()
         return {"op": "cleaned"}
     if message["op"] == "memory":
         return {"op": "counted", "bytes": [proportional(pid) for pid in message["pids"]]}
@@ -174,7 +174,7 @@ def usage() -> dict[str, float]:
     }
 
 
-def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None:
+def fork(channel: Channel, message: Message, sandbox: Sandbox) -> socket.socket | None:
     """Fork: the child gets its own connection, the parent None.
 
     The first child imports the submission. Its children run the checks of one problem each.
@@ -186,29 +186,29 @@ def fork(channel: Channel, message: Message, door: Door) -> socket.socket | None
         connection.close()
         return None
     die_with_parent()
-    if door.closed:
-        narrow(door)
+    if sandbox.closed:
+        enter_own_folder(sandbox)
     else:
-        enclose(door)
+        enter_sandbox(sandbox)
     channel.close()
     connection.sendall(HELLO.pack(os.getpid()))
     return connection
 
 
-def enclose(door: Door) -> None:
-    """Close the door behind this process, which will import the submission."""
-    door.pass_gate()
-    door.close()
+def enter_sandbox(sandbox: Sandbox) -> None:
+    """Close the sandbox behind this process, which will import the submission."""
+    sandbox.enter_process_namespace()
+    sandbox.close()
     # Once more: this is forgotten by a process that changes its user.
     die_with_parent()
-    move_to(door.imported)
+    move_to(sandbox.imported)
 
 
-def narrow(door: Door) -> None:
+def enter_own_folder(sandbox: Sandbox) -> None:
     """Give this process, forked from the import, a folder of its own."""
     # A pool of threads does not survive a fork: nothing may run before this.
     torch.set_num_threads(1)
-    move_to(door.narrow())
+    move_to(sandbox.enter_own_folder())
 
 
 def passed_on(channel: Channel) -> socket.socket:
@@ -226,7 +226,7 @@ def move_to(scratch: str) -> None:
     os.environ["USER"] = "worker"
 
 
-def reset(entropy: int, door: Door) -> None:
+def reset(entropy: int, sandbox: Sandbox) -> None:
     """Put back what a case may have changed for all that follow, and remove its files.
 
     Raises:
@@ -235,7 +235,7 @@ def reset(entropy: int, door: Door) -> None:
     seed_generators(entropy)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
-    door.empty()
+    sandbox.empty_own_folder()
 
 
 def load(root: Path, search_paths: list[str], module: str) -> ModuleType:

@@ -1,4 +1,4 @@
-"""Runs the trusted process's calls, one after the other, in the process with the student's code."""
+"""Runs the judge's calls, one after the other, in the process with the student's code."""
 
 import io
 import itertools
@@ -23,10 +23,10 @@ MAX_ITEMS = 1000
 
 
 class Session:
-    """One conversation with the trusted process: objects named in it live as long as it does.
+    """One conversation with the judge: objects named in it live as long as it does.
 
     Args:
-        channel: leads to the trusted process.
+        channel: leads to the judge.
         adapters: the student's module of adapters, or None before it is imported.
         origin: where the submission lies; errors name places in it.
         tracer: notes what the submission enters that the rules are about.
@@ -153,7 +153,7 @@ class Session:
     def next(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
         """The next items of an iterator that an earlier call returned.
 
-        As many as it gives without asking the trusted process for more input: see ``ask``.
+        As many as it gives without asking the judge for more input: see ``ask``.
         """
         key = message["held"]
         if key in self.failures:
@@ -272,7 +272,7 @@ class Session:
         return self.lists.setdefault(key, iter(decoder.decode(items)))
 
     def pull(self, key: int) -> Iterator[object]:
-        """The items of an iterator of the trusted process, asked for one by one."""
+        """The items of an iterator of the judge, asked for one by one."""
         while True:
             answer = self.ask({"op": "pull", "key": key})
             if answer is STOP:
@@ -280,7 +280,7 @@ class Session:
             yield answer
 
     def call_back(self, key: int, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """What a function of the trusted process returns for plain arguments.
+        """What a function of the judge returns for plain arguments.
 
         The changes that the call has made so far are sent before; changed tensors come back.
 
@@ -302,7 +302,7 @@ class Session:
         return self.ask(question, encoder.buffers)
 
     def ask(self, question: Message, buffers: Sequence[memoryview] = ()) -> object:
-        """Ask the trusted process for something in the middle of a call.
+        """Ask the judge for something in the middle of a call.
 
         Items that an iterator gave before it wants more are handed over first, so that nothing is
         asked for that is not needed.
@@ -329,7 +329,7 @@ class Session:
         self.waiting, self.batch = False, batch
 
     def path(self, decoder: Decoder, key: str, name: str, pieces: Node) -> Path:
-        """A file or folder of the trusted process, at a place of this process's own."""
+        """A file or folder of the judge, at a place of this process's own."""
         if self.scratch is None:
             self.scratch = Path(tempfile.mkdtemp(prefix="check-"))
         place = self.scratch / key / name

@@ -14,7 +14,7 @@ class StandIns:
     """Every stand-in of one check, each kept as long as the check lasts.
 
     Attributes:
-        received: what the call may change, as the trusted process counts it.
+        received: what the call may change, as the judge counts it.
         autograd_inputs: the tensors of the call that require a gradient.
     """
 

@@ -28,8 +28,8 @@ from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.request import Request
 from cs336_grader.rubric import load_assignment
 from cs336_grader.running.measuring import canaries
-from cs336_grader.worker.isolation.attempts import Canaries
-from cs336_grader.worker.isolation.door import USER, VIEW
+from cs336_grader.worker.sandbox.layers import OWN_ROOT, USER
+from cs336_grader.worker.sandbox.probes import Canaries
 from grader_tests.assignments import TINY
 from grader_tests.unit.readers import READERS
 
@@ -138,7 +138,7 @@ class Battlefield:
             return {"verdict"}
         found = pipeline.examine("")
         closed = {barrier.resource for barrier in found.isolation.barriers if barrier.closed}
-        if not (found.missing[VIEW] and found.missing[USER]):
+        if not (found.missing[OWN_ROOT] and found.missing[USER]):
             # Else nobody can tell whose it is: see docs/trust.md.
             closed.add("shared memory")
         return {*closed, "verdict"}

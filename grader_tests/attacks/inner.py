@@ -39,13 +39,13 @@ channel.Channel.send_frame = twice
         WORKER + "values.Encoder.encode = lambda self, value: ['object', 0, 'float']\n",
         ruins=True,
     ),
-    "the import keeps the door open: nothing is narrowed or removed": Attack(
+    "the import keeps the sandbox open: nothing is narrowed or removed": Attack(
         WORKER
         + """
-from cs336_grader.worker.isolation import door
+from cs336_grader.worker.sandbox import layers
 
-door.Door.narrow = lambda self: self.imported
-door.Door.empty = lambda self: None
+layers.Sandbox.enter_own_folder = lambda self: self.imported
+layers.Sandbox.empty_own_folder = lambda self: None
 
 def attack(values):
     for folder in (".", "..", "../.."):

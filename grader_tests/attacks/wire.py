@@ -1,4 +1,4 @@
-"""Attacks on the trusted process by what is sent to it: the worker can send any bytes."""
+"""Attacks on the judge by what is sent to it: the worker can send any bytes."""
 
 from .attack import Attack
 
@@ -150,7 +150,7 @@ send({"op": "error", "type": "ModuleNotFoundError", "text": "No module named 'nu
     "an exception of ten megabytes": sends("""
 send({"op": "error", "type": "x" * 10**6, "text": "y" * 10**7, "places": ["z" * 10**6] * 3})
 """),
-    "sightings that act on their readers": sends("""
+    "forbidden_calls that act on their readers": sends("""
 text = "::error::\\x1b[31m<script>\\n![x](http://a.example)"
 send(result(seen=[[text, 1, text], [text, -1, text], ["a" * 10**6, 1, "b"], 7, [[], 1, {}]]))
 """),

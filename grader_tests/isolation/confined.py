@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cs336_grader.running import confine, hide_memory
 from cs336_grader.running.measuring import canaries
-from cs336_grader.worker.isolation.attempts import Canaries, connect, reach_memory, succeeds
+from cs336_grader.worker.sandbox.probes import Canaries, connect, reach_memory, succeeds
 
 
 def main() -> None:

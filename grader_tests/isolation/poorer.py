@@ -9,10 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-from cs336_grader.worker.isolation import privileges, seccomp
-from cs336_grader.worker.isolation.namespaces import MS_PRIVATE, MS_REC
-from cs336_grader.worker.isolation.syscalls import CLONE_NEWNS, MACHINE, mount, unshare
-from cs336_grader.worker.isolation.view import MS_BIND
+from cs336_grader.worker.sandbox import privileges, seccomp
+from cs336_grader.worker.sandbox.namespaces import MS_PRIVATE, MS_REC
+from cs336_grader.worker.sandbox.root_filesystem import MS_BIND
+from cs336_grader.worker.sandbox.syscalls import CLONE_NEWNS, MACHINE, mount, unshare
 
 USER = 54321
 # As a container refuses them, and as an older system does: system calls and what they answer.

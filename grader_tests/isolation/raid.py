@@ -20,7 +20,7 @@ import cs336_grader
 from cs336_grader.running import (
     RunningSubmission,
     Setting,
-    fork_warm_worker,
+    fork_zygote,
     hide_memory,
     warm_up,
 )
@@ -53,11 +53,11 @@ def main() -> None:
         (staged / "adapters.py").write_text("".join(lines), encoding="utf-8")
         setting = Setting(staged, scratch, LIMITS, ("cs336_grader", "cs336_basics"))
         found = stack.enter_context(canaries(2**31))
-        warm = stack.enter_context(contextlib.closing(fork_warm_worker(setting)))
+        zygote = stack.enter_context(contextlib.closing(fork_zygote(setting)))
         # More would be in the way of what follows: see test_confinement.py.
-        measured = measure(warm, LIMITS.memory_megabytes, lambda: Confinement({}, []))
+        measured = measure(zygote, LIMITS.memory_megabytes, lambda: Confinement({}, []))
         load = {"root": str(staged), "search_paths": ["."], "module": "adapters", "unmet": {}}
-        submission = RunningSubmission(warm, {**load, "package": "basics", "rules": {}}, LIMITS)
+        submission = RunningSubmission(zygote, {**load, "package": "basics", "rules": {}}, LIMITS)
         stack.enter_context(contextlib.closing(submission))
         closed = {b.resource for b in measured.isolation().barriers if b.closed} | {"anything"}
         # What is open needs no attack, and some would hit whoever runs this.

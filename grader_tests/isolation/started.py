@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from cs336_grader.running import Limits, RunningSubmission, Setting, start_warm_worker
+from cs336_grader.running import Limits, RunningSubmission, Setting, start_zygote
 
 
 @contextmanager
@@ -33,8 +33,8 @@ def started(
         "package": "basics",
     }
     setting = Setting(root, scratch, limits, isolated=isolated)
-    with closing(start_warm_worker(setting, sys.executable)) as warm:
+    with closing(start_zygote(setting, sys.executable)) as zygote:
         load |= {"rules": {}, "unmet": {}}
-        submission = RunningSubmission(warm, load, limits, problems=problems)
+        submission = RunningSubmission(zygote, load, limits, problems=problems)
         with closing(submission):
             yield submission

@@ -29,7 +29,7 @@ def run_moving_average(values, width):
         os._exit(0)
     time.sleep(1000)
 """
-# From the launcher down: the process that judges, warm worker, (gate,) import, check, daemon.
+# From the launcher down: the process that judges, zygote, (init,) import, check, daemon.
 SMALLEST_TREE = 5
 END_SECONDS = 30
 

@@ -219,11 +219,11 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
 
 def assert_nothing_is_left(submission: RunningSubmission) -> None:
     """Assert that only those run that the next check needs, and that the next check is right."""
-    assert submission.warm.descendants(submission.imported) == []
+    assert submission.zygote.descendants(submission.imported) == []
     # One that ends when it has made the next is never seen running.
-    listed = set(pids_below(submission.warm.process))
+    listed = set(pids_below(submission.zygote.process))
     time.sleep(0.1)
-    assert listed == set(pids_below(submission.warm.process))
+    assert listed == set(pids_below(submission.zygote.process))
     with submission.check("next") as adapters:
         assert adapters.right() == 42
 
@@ -280,7 +280,7 @@ def test_nothing_happens_between_two_cases(submission: RunningSubmission) -> Non
         assert adapters.later() == 42
         worker = adapters.pid
     time.sleep(0.6)
-    running = submission.warm.descendants(submission.imported)
+    running = submission.zygote.descendants(submission.imported)
     # Beside it, the one that ends with it may run.
     assert set(running) <= {worker, psutil.Process(worker).ppid()}
     with submission.case("same[daemon]") as adapters:
@@ -300,12 +300,12 @@ def test_where_memory_is_short_for_all_a_check_is_ended_first(
 
 
 def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
-    """When the warm worker is closed, no process, no file and no mount of it is there."""
+    """When the zygote is closed, no process, no file and no mount of it is there."""
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     with started(ADAPTERS, tmp_path, LIMITS) as submission:
         with submission.check("daemon") as adapters:
             adapters.daemon()
-        warm = submission.warm.process.pid
-    assert not psutil.pid_exists(warm)
+        zygote = submission.zygote.process.pid
+    assert not psutil.pid_exists(zygote)
     assert os.listdir(tmp_path / "scratch") == []
     assert Path("/proc/self/mounts").read_text(encoding="utf-8") == mounts

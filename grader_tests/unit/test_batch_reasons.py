@@ -9,12 +9,12 @@ import pytest
 
 from cs336_grader.batch import page, terminal
 from cs336_grader.batch.overview import overview
+from cs336_grader.batch.progress_bar import result
 from cs336_grader.batch.reasons import NOTHING_RAN, NOTHING_WRITTEN, why_not_judged, why_nothing_ran
 from cs336_grader.batch.records import Graded, Record, Status
 from cs336_grader.batch.regrade import problems_told
 from cs336_grader.batch.settings import Settings
 from cs336_grader.batch.submissions import Found, Submission
-from cs336_grader.batch.watching import result
 from cs336_grader.batch.whole_class import row
 from cs336_grader.records import Report, Verdict
 from grader_tests.unit.sample_reports import ABSENT, CASES, EVERY_CHECK, STARTED, report

@@ -9,9 +9,9 @@ from cs336_grader.records import Barrier, Isolation, Measurement
 from cs336_grader.reports import measurement
 from cs336_grader.running.confinement import Confinement
 from cs336_grader.running.measuring import RESOURCES, Measured
-from cs336_grader.worker.isolation import landlock, seccomp
-from cs336_grader.worker.isolation.door import CLOSES, NAMESPACES
-from cs336_grader.worker.isolation.view import View
+from cs336_grader.worker.sandbox import landlock, seccomp
+from cs336_grader.worker.sandbox.layers import CLOSES, NAMESPACES
+from cs336_grader.worker.sandbox.root_filesystem import RootFilesystem
 
 CONFINED = Confinement({"Landlock": ""}, [])
 CLONE_THREAD_FLAGS, CLONE_NEWUSER = 0x3D0F00, 0x10000000
@@ -215,7 +215,7 @@ def test_a_view_holds_no_assignment(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (tmp_path / folder).mkdir(parents=True)
     packages = str(tmp_path / "env" / "site-packages")
     monkeypatch.setattr("sys.path", [str(tmp_path / "assignment"), packages])
-    view = View(str(tmp_path / "staged"), str(tmp_path / "scratch"), ("basics",), 1, 1)
+    view = RootFilesystem(str(tmp_path / "staged"), str(tmp_path / "scratch"), ("basics",), 1, 1)
     assert packages in view.trees()
     assert str(tmp_path / "staged") in view.trees()
     assert str(tmp_path / "assignment") not in view.trees()

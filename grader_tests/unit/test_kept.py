@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cs336_grader.worker.isolation import kept
-from cs336_grader.worker.isolation.kept import KeptFiles
+from cs336_grader.worker.sandbox import kept
+from cs336_grader.worker.sandbox.kept import KeptFiles
 
 
 @pytest.fixture

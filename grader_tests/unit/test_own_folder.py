@@ -4,18 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from cs336_grader.worker.isolation.door import Door
-from cs336_grader.worker.isolation.limits import Limits
-from cs336_grader.worker.isolation.view import View
+from cs336_grader.worker.sandbox.layers import Sandbox
+from cs336_grader.worker.sandbox.limits import Limits
+from cs336_grader.worker.sandbox.root_filesystem import RootFilesystem
 from grader_tests.limits import limits_with
 
 
-def door_with(own: Path) -> Door:
-    """A door of a process that has this folder."""
+def door_with(own: Path) -> Sandbox:
+    """A sandbox of a process that has this folder."""
     limits: Limits = limits_with()
-    door = Door(View(str(own.parent), str(own.parent), (), 1, 1), limits, wanted=False)
-    door.own = str(own)
-    return door
+    sandbox = Sandbox(
+        RootFilesystem(str(own.parent), str(own.parent), (), 1, 1), limits, wanted=False
+    )
+    sandbox.own = str(own)
+    return sandbox
 
 
 def test_what_was_left_in_the_folder_is_removed(
@@ -26,7 +28,7 @@ def test_what_was_left_in_the_folder_is_removed(
     own = tmp_path / "own"
     (own / "folder").mkdir(parents=True)
     (own / "folder" / "file").touch()
-    door_with(own).empty()
+    door_with(own).empty_own_folder()
     assert list(own.iterdir()) == []
     assert Path.cwd() == own
 
@@ -42,5 +44,5 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(
     own = tmp_path / "own"
     own.symlink_to(victim)
     with pytest.raises(NotADirectoryError):
-        door_with(own).empty()
+        door_with(own).empty_own_folder()
     assert (victim / "file").exists()

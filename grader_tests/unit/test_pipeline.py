@@ -11,9 +11,9 @@ from cs336_grader import pipeline
 from cs336_grader.judging.choice import UnknownNameError
 from cs336_grader.records import (
     CouldNotJudgeError,
+    ForbiddenCall,
     Outcome,
     Progress,
-    Sighting,
     Staged,
     TrackResult,
     Verdict,
@@ -39,7 +39,7 @@ def judging(
     monkeypatch: pytest.MonkeyPatch,
     judge: Judge = passing,
     count: int = 99,
-    sightings: tuple[Sighting, ...] = (),
+    forbidden_calls: tuple[ForbiddenCall, ...] = (),
 ) -> list[Staged]:
     """Judge with a function instead of a process, up to so many checks; what it was given."""
     given: list[Staged] = []
@@ -51,11 +51,11 @@ def judging(
         *,
         seed: int,
         checks: tuple[str, ...],
-    ) -> Iterator[Progress | Sighting | Outcome]:
+    ) -> Iterator[Progress | ForbiddenCall | Outcome]:
         assert set(checks) <= set(assignment.checks)
         assert seed == 7
         given.append(staged)
-        yield from sightings
+        yield from forbidden_calls
         for check in checks[:count]:
             yield Progress(check)
             yield judge(check)
@@ -131,15 +131,15 @@ def test_a_path_that_cannot_be_written_is_known_at_once(
 def test_what_the_run_entered_costs_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the check on that came to it; who watches hears of checks alone."""
     place = ("tests/adapters.py", 2, "torch.nn.functional.avg_pool1d")
-    elsewhere = Sighting("test_moving_average", "elsewhere.py", *place[1:])
-    judging(monkeypatch, sightings=(Sighting("test_moving_average", *place), elsewhere))
+    elsewhere = ForbiddenCall("test_moving_average", "elsewhere.py", *place[1:])
+    judging(monkeypatch, forbidden_calls=(ForbiddenCall("test_moving_average", *place), elsewhere))
     events: list[pipeline.Event] = []
     report = pipeline.grade(request(tmp_path), events.append)
     assert [problem.score for problem in report.problems] == [0.0, 3.0, 2.0]
     assert {problem.verdict for problem in report.problems} == {Verdict.PASSED}
     (finding,) = report.findings
     assert (finding.file, finding.line, finding.name) == place
-    assert not any(isinstance(event, Sighting) for event in events)
+    assert not any(isinstance(event, ForbiddenCall) for event in events)
 
 
 def test_the_total_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from correct_variants import VARIANTS
 from cs336_grader.policy import Examination
-from cs336_grader.records import Consequence, Finding, Sighting, Staged
-from cs336_grader.running.sightings import sightings_in
+from cs336_grader.records import Consequence, Finding, ForbiddenCall, Staged
+from cs336_grader.running.forbidden_calls import forbidden_calls_in
 from grader_tests.assignments import ASSIGNMENT, ROOT
 from grader_tests.unit.submissions import write
 
@@ -33,9 +33,11 @@ def run_softmax(x, dim):
 """
 
 
-def judged(folder: Path, source: str, *sightings: Sighting) -> list[tuple[str, str, str]]:
+def judged(
+    folder: Path, source: str, *forbidden_calls: ForbiddenCall
+) -> list[tuple[str, str, str]]:
     """What is found in these adapters after such a run: problem, name and consequence."""
-    findings = examined(folder, {ADAPTERS: source}).findings(PROBLEMS, sightings)
+    findings = examined(folder, {ADAPTERS: source}).findings(PROBLEMS, forbidden_calls)
     return [(one.problem, one.name, one.consequence.value) for one in findings]
 
 
@@ -43,7 +45,7 @@ def test_what_was_entered_from_an_unreadable_file_costs_points(tmp_path: Path) -
     """The run shows what the source hides: a file that only Python told to recurse deeper reads."""
     deep = "x = " + " + ".join(["1"] * 5000) + "\n"
     files = {ADAPTERS: "from .deep import run_softmax\n", "tests/deep.py": deep}
-    seen = Sighting("test_softmax", "tests/deep.py", 3, SOFTMAX)
+    seen = ForbiddenCall("test_softmax", "tests/deep.py", 3, SOFTMAX)
     found = examined(tmp_path, files).findings(PROBLEMS, (seen,))
     assert [(one.problem, one.file, one.consequence.value) for one in found] == [
         ("", "tests/deep.py", "human look"),
@@ -54,18 +56,18 @@ def test_what_was_entered_from_an_unreadable_file_costs_points(tmp_path: Path) -
 def test_a_branch_that_was_taken_costs_points(tmp_path: Path) -> None:
     """It costs the problem in whose checks it was taken, and nobody need look any more."""
     assert judged(tmp_path, BRANCH) == [("scaled_dot_product_attention", SOFTMAX, "human look")]
-    seen = Sighting("test_attention", ADAPTERS, 5, SOFTMAX)
+    seen = ForbiddenCall("test_attention", ADAPTERS, 5, SOFTMAX)
     assert judged(tmp_path, BRANCH, seen) == [
         ("scaled_dot_product_attention", SOFTMAX, "costs points")
     ]
-    seen = Sighting("test_multihead_attention", ADAPTERS, 5, SOFTMAX)
+    seen = ForbiddenCall("test_multihead_attention", ADAPTERS, 5, SOFTMAX)
     assert judged(tmp_path, BRANCH, seen) == [("multihead_self_attention", SOFTMAX, "costs points")]
 
 
 def test_what_is_built_on_an_answer_is_not_charged_again(tmp_path: Path) -> None:
     """Many checks come to one place: the nearest problem pays."""
     checks = ("test_transformer_lm", "test_transformer_block", "test_attention")
-    seen = [Sighting(check, ADAPTERS, 6, SOFTMAX) for check in checks]
+    seen = [ForbiddenCall(check, ADAPTERS, 6, SOFTMAX) for check in checks]
     charged = {name: problem for problem, name, _ in judged(tmp_path, NESTED, *seen)}
     assert charged[SOFTMAX] == "scaled_dot_product_attention"
 
@@ -99,7 +101,7 @@ def test_of_two_as_near_the_one_that_surely_comes_there_pays(tmp_path: Path) -> 
     """A way that a condition may close is no shorter than one that is always open."""
     checks = ("test_transformer_block", "test_swiglu")
     name = "torch.nn.functional.silu"
-    seen = [Sighting(check, ADAPTERS, 7, name) for check in checks]
+    seen = [ForbiddenCall(check, ADAPTERS, 7, name) for check in checks]
     costly = [one for one in judged(tmp_path, SHORT_CUT, *seen) if one[2] == "costs points"]
     assert costly == [("positionwise_feedforward", name, "costs points")]
 
@@ -108,33 +110,35 @@ def test_what_no_source_shows(tmp_path: Path) -> None:
     """A method of a tensor is found while it runs, and the message names the check."""
     examination = examined(tmp_path, {ADAPTERS: HIDDEN})
     assert not examination.findings(PROBLEMS, ())
-    sightings = [
-        Sighting(check, ADAPTERS, 3, "torch.Tensor.softmax")
+    forbidden_calls = [
+        ForbiddenCall(check, ADAPTERS, 3, "torch.Tensor.softmax")
         for check in ("test_softmax_gradient", "test_softmax")
     ]
-    (finding,) = examination.findings(PROBLEMS, sightings)
+    (finding,) = examination.findings(PROBLEMS, forbidden_calls)
     assert (finding.line, finding.consequence) == (3, Consequence.COSTS_POINTS)
     assert "test_softmax came to it." in finding.message
-    assert examination.findings(PROBLEMS, reversed(sightings)) == (finding,)
+    assert examination.findings(PROBLEMS, reversed(forbidden_calls)) == (finding,)
 
 
 def test_other_problems_are_not_touched(tmp_path: Path) -> None:
     """What is one problem's answer is a tool in another's checks."""
-    assert not judged(tmp_path, HIDDEN, Sighting("test_rope", ADAPTERS, 3, "torch.Tensor.softmax"))
+    assert not judged(
+        tmp_path, HIDDEN, ForbiddenCall("test_rope", ADAPTERS, 3, "torch.Tensor.softmax")
+    )
 
 
 @pytest.mark.parametrize(
     "forged",
     [
-        Sighting("test_nothing", ADAPTERS, 3, SOFTMAX),
-        Sighting("test_softmax", "tests/other.py", 3, SOFTMAX),
-        Sighting("test_softmax", ADAPTERS, 3, "os.system"),
-        Sighting("test_softmax", ADAPTERS, 3, "torch.nn.Module"),
-        Sighting("test_softmax", ADAPTERS, 3, ""),
+        ForbiddenCall("test_nothing", ADAPTERS, 3, SOFTMAX),
+        ForbiddenCall("test_softmax", "tests/other.py", 3, SOFTMAX),
+        ForbiddenCall("test_softmax", ADAPTERS, 3, "os.system"),
+        ForbiddenCall("test_softmax", ADAPTERS, 3, "torch.nn.Module"),
+        ForbiddenCall("test_softmax", ADAPTERS, 3, ""),
     ],
     ids=str,
 )
-def test_what_cannot_be_true_is_passed_over(tmp_path: Path, forged: Sighting) -> None:
+def test_what_cannot_be_true_is_passed_over(tmp_path: Path, forged: ForbiddenCall) -> None:
     """An unknown check or file, and a name that no rule is about."""
     assert not judged(tmp_path, HIDDEN, forged)
 
@@ -142,7 +146,7 @@ def test_what_cannot_be_true_is_passed_over(tmp_path: Path, forged: Sighting) ->
 def test_silence_excuses_nothing(tmp_path: Path) -> None:
     """What the source shows stands, whatever the run says."""
     assert len(judged(tmp_path, NESTED)) == 2
-    other = Sighting("test_softmax", ADAPTERS, 5, "torch.nn.Module")
+    other = ForbiddenCall("test_softmax", ADAPTERS, 5, "torch.nn.Module")
     assert judged(tmp_path, NESTED, other) == judged(tmp_path, NESTED)
 
 
@@ -171,12 +175,12 @@ def test_only_the_problems_that_are_graded(tmp_path: Path) -> None:
 )
 def test_a_malformed_report_is_passed_over(told: object) -> None:
     """Whatever a worker sends, nothing comes of it."""
-    assert not list(sightings_in(told))
+    assert not list(forbidden_calls_in(told))
 
 
 def test_a_flood_is_cut() -> None:
     """Of many places, some are enough."""
-    assert len(list(sightings_in([["a.py", 1, "torch"]] * 10_000))) == 100
+    assert len(list(forbidden_calls_in([["a.py", 1, "torch"]] * 10_000))) == 100
 
 
 def findings_in(folder: Path) -> tuple[Finding, ...]:

@@ -11,7 +11,7 @@ import pytest
 from cs336_grader.running import (
     RunningSubmission,
     Setting,
-    fork_warm_worker,
+    fork_zygote,
     warm_up,
 )
 from grader_tests.limits import limits_with
@@ -36,7 +36,7 @@ def submission(
     warm_up()
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     limits = limits_with(check_seconds=10, import_seconds=60)
-    warm = fork_warm_worker(Setting(root, scratch, limits))
+    zygote = fork_zygote(Setting(root, scratch, limits))
     signal.signal(signal.SIGTERM, before)
     load = {
         "root": str(root),
@@ -46,10 +46,10 @@ def submission(
         "rules": {},
         "unmet": {},
     }
-    with closing(warm):
+    with closing(zygote):
         shared = (tmp_path_factory.getbasetemp(),)
         problems = dict.fromkeys(("first", "second"), "problem")
-        submission = RunningSubmission(warm, load, limits, shared, problems)
+        submission = RunningSubmission(zygote, load, limits, shared, problems)
         with closing(submission):
             yield submission
 

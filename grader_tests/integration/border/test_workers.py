@@ -71,7 +71,7 @@ def test_a_worker_that_cannot_go_on_is_replaced(submission: RunningSubmission) -
 
 
 def test_pools_of_processes_end(adapters: Any) -> None:
-    """No handler of the trusted process lets the members of a pool miss the signal to end."""
+    """No handler of the judge lets the members of a pool miss the signal to end."""
     assert adapters.pools()
 
 
@@ -103,18 +103,18 @@ def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[i
         adapters.leave_a_trap()
     children = {child.pid for child in psutil.Process().children(recursive=True)}
     running = list(filter(has_not_ended, children - others))
-    assert len(running) <= 3, "the warm worker, the one that imported the submission, its gate"
+    assert len(running) <= 3, "the zygote, the one that imported the submission, its init"
 
 
 def test_a_case_that_may_differ_in_a_new_worker_is_told(submission: RunningSubmission) -> None:
     """It ran in a worker that another case had used, and exceeded no limit."""
     with submission.case("first"):
         pass
-    assert not submission.begin_anew()
+    assert not submission.use_new_worker()
     with submission.case("second") as adapters:
         used = adapters.pid
-    assert submission.begin_anew()
+    assert submission.use_new_worker()
     with submission.case("second") as adapters:
         assert adapters.pid != used
-    assert not submission.begin_anew()
+    assert not submission.use_new_worker()
     submission.end_worker()

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import psutil
 
-from cs336_grader.worker.isolation.limits import Limits
+from cs336_grader.worker.sandbox.limits import Limits
 
 from .faults import CouldNotRunError
 from .processes import pids_below, resident
-from .warm import WarmWorker, Worker
+from .zygote import Worker, Zygote
 
 MEBIBYTE = 2**20
 # Most checks are over before the first look, and pay nothing.
@@ -67,16 +67,16 @@ class Guarded:
             self.cpu_before = sum(worker.process.cpu_times()[:4])
 
 
-class Watch:
+class ResourceMonitor:
     """Looks after workers while something is asked of them, in a thread of its own.
 
     Args:
-        warm: the worker they descend from.
+        zygote: the worker they descend from.
         limits: what they may use.
     """
 
-    def __init__(self, warm: WarmWorker, limits: Limits) -> None:
-        self.warm = warm
+    def __init__(self, zygote: Zygote, limits: Limits) -> None:
+        self.zygote = zygote
         self.limits = limits
         # Held while a look is taken: what is asked for is over only when that is.
         self.looking = threading.Lock()
@@ -130,7 +130,7 @@ class Watch:
     def look(self, guarded: Guarded) -> None:
         """Look at what is guarded, and end it if it goes beyond a limit."""
         begun = time.thread_time()
-        pids = self.warm.descendants(guarded.keep)
+        pids = self.zygote.descendants(guarded.keep)
         guarded.late = time.monotonic() >= guarded.end
         if guarded.late:
             guarded.breach = f"{guarded.deadline}{processes_started(guarded.worker)}"
@@ -139,8 +139,8 @@ class Watch:
         if guarded.breach:
             # Whoever waits for the worker sweeps again, and says where that is in vain.
             with suppress(CouldNotRunError):
-                self.warm.sweep(guarded.keep)
-            guarded.worker.hang_up()
+                self.zygote.kill_descendants(guarded.keep)
+            guarded.worker.shut_down()
             self.guarded = None
         pause = LOOK_SHARE * (time.thread_time() - begun)
         guarded.next_look = min(time.monotonic() + pause, guarded.end)
@@ -176,7 +176,7 @@ class Watch:
             for process in processes:
                 with suppress(psutil.Error):
                     process.suspend()
-            parts = self.warm.memory_of([process.pid for process in processes])
+            parts = self.zygote.memory_of([process.pid for process in processes])
             return sum(part or resident(p) for part, p in zip(parts, processes, strict=True))
         finally:
             for process in processes:

@@ -31,7 +31,7 @@ PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class RootFilesystem:
     """What there is to see.
 
     Attributes:
@@ -88,20 +88,20 @@ def is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def enter(view: View, owner: int) -> None:
-    """Make a root that shows the view alone, and move there.
+def enter(shown: RootFilesystem, owner: int) -> None:
+    """Make a root file system that shows these trees alone, and move there.
 
     Mounts must be one's own.
 
     Args:
-        view: what to show.
+        shown: the trees.
         owner: the user who is to work there.
 
     Raises:
         OSError: the system refuses; what was done by then stays done.
     """
-    trees, masked = view.trees(), view.masked()
-    root = view.scratch
+    trees, masked = shown.trees(), shown.masked()
+    root = shown.scratch
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=4m")
     show(root, [*trees, PROCESSES, PROCESSORS], writable=False)
     show(root, DEVICES, writable=True)
@@ -111,27 +111,27 @@ def enter(view: View, owner: int) -> None:
     for name, target in {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}.items():
         os.symlink(f"/proc/self/{target}", f"{root}/dev/{name}")
     os.makedirs(f"{root}/etc", exist_ok=True)
-    user = f"worker:x:{owner}:{os.getegid()}::{view.scratch}:/bin/false\n"
+    user = f"worker:x:{owner}:{os.getegid()}::{shown.scratch}:/bin/false\n"
     Path(f"{root}/etc/passwd").write_text(user, encoding="ascii")
-    for folder in (view.scratch, SHARED_MEMORY):
+    for folder in (shown.scratch, SHARED_MEMORY):
         os.makedirs(root + folder)
     os.chdir(root)
     pivot_root(".")
     detach(".")
     os.chdir("/")
     restrict("/", MOUNT_ATTR_RDONLY, recursive=False)
-    renew(view, owner)
+    renew(shown, owner)
 
 
-def renew(view: View, owner: int) -> None:
+def renew(shown: RootFilesystem, owner: int) -> None:
     """Put empty folders in the place of those that can be written to, after ``enter``.
 
     Raises:
         OSError: the system refuses.
     """
-    size, files = view.scratch_megabytes, view.scratch_files
+    size, files = shown.scratch_megabytes, shown.scratch_files
     options = f"size={size}m,nr_inodes={files},uid={owner},mode=0700"
-    for folder in (view.scratch, SHARED_MEMORY):
+    for folder in (shown.scratch, SHARED_MEMORY):
         with suppress(OSError):
             detach(folder)
         mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, options)

@@ -1,4 +1,4 @@
-"""Worker processes: the warm one that has imported torch, and those forked from it."""
+"""The zygote, which has imported torch, and the workers forked from it."""
 
 import os
 import signal
@@ -15,17 +15,17 @@ import psutil
 
 import cs336_grader
 from cs336_grader.worker.channel import Channel, Message, WireError
-from cs336_grader.worker.isolation.limits import Limits
 from cs336_grader.worker.process import become_worker
+from cs336_grader.worker.sandbox.limits import Limits
 
 from .faults import CouldNotRunError, WorkerLostError
-from .greeting import ask_for_credentials, greeting
+from .handshake import ask_for_credentials, handshake
 from .processes import has_not_ended, innermost_id, parent_of, pids_below
 
-# The warm worker has nothing left to do when it is to end.
+# The zygote has nothing left to do when it is to end.
 END_SECONDS = 5
 # So long its descendants are tried to be ended while one of them is kept, and so long in all.
-KEEP_SECONDS, SWEEP_SECONDS = 10, 30
+KEEP_SECONDS, KILL_SECONDS = 10, 30
 GRADER = Path(cs336_grader.__file__).parent
 # The grader's own packages must not be found there: it gets the worker's modules and no path.
 START = """
@@ -56,13 +56,13 @@ class Setting:
     isolated: bool = True
 
 
-def fork_warm_worker(setting: Setting) -> "WarmWorker":
+def fork_zygote(setting: Setting) -> "Zygote":
     """Fork this process as it is now; what it learns later stays out of reach of workers.
 
     Raises:
         CouldNotRunError: the system refused.
     """
-    return warm_worker(*fork_worker(), setting)
+    return forked_zygote(*fork_worker(), setting)
 
 
 def fork_worker() -> tuple[socket.socket, int]:
@@ -87,22 +87,22 @@ def fork_worker() -> tuple[socket.socket, int]:
     return ours, pid
 
 
-def warm_worker(connection: socket.socket, pid: int, setting: Setting) -> "WarmWorker":
+def forked_zygote(connection: socket.socket, pid: int, setting: Setting) -> "Zygote":
     """A worker that was forked, ready for a submission.
 
     Raises:
         CouldNotRunError: it has ended.
     """
     try:
-        warm = WarmWorker(Worker(Channel(connection), pid))
+        zygote = Zygote(Worker(Channel(connection), pid))
     except psutil.NoSuchProcess as error:
         raise CouldNotRunError("the first worker process has ended") from error
-    warm.prepare(setting)
-    return warm
+    zygote.prepare(setting)
+    return zygote
 
 
-def start_warm_worker(setting: Setting, python: str) -> "WarmWorker":
-    """Start a warm worker in another interpreter, with the packages that are installed there.
+def start_zygote(setting: Setting, python: str) -> "Zygote":
+    """Start a zygote in another interpreter, with the packages that are installed there.
 
     Args:
         setting: what workers are shown and allowed.
@@ -123,14 +123,14 @@ def start_warm_worker(setting: Setting, python: str) -> "WarmWorker":
         except OSError as error:
             raise CouldNotRunError(f"{python} cannot be started: {error.strerror}") from error
         theirs.close()
-        warm = WarmWorker(Worker(Channel(ours), pid))
+        zygote = Zygote(Worker(Channel(ours), pid))
         try:
-            warm.prepare(setting)
+            zygote.prepare(setting)
         except CouldNotRunError as error:
             complaints.seek(0)
             told = complaints.read().decode(errors="replace").strip().splitlines() or ["nothing"]
             raise CouldNotRunError(f"{python} cannot run a worker: it says {told[-1]}") from error
-    return warm
+    return zygote
 
 
 class Worker:
@@ -198,7 +198,7 @@ class Worker:
             # The answer comes when its copy of the connection is closed. While that is open, the
             # end of the new worker would not be noticed.
             self.channel.receive()
-            return Worker(Channel(ours), greeting(ours))
+            return Worker(Channel(ours), handshake(ours))
         except (EOFError, OSError, WireError, psutil.NoSuchProcess) as error:
             ours.close()
             raise WorkerLostError("the process did not fork") from error
@@ -209,12 +209,12 @@ class Worker:
         parent = parent_of(self.pid)
         return frozenset() if parent is None else frozenset((self.pid, parent))
 
-    def pause(self) -> None:
+    def stop(self) -> None:
         """Have it stand still: what waits in it, a timer say, does not happen meanwhile."""
         self.send_signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
-        """Undo ``pause``."""
+    def resume(self) -> None:
+        """Undo ``stop``."""
         self.send_signal(signal.SIGCONT)
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -225,12 +225,12 @@ class Worker:
             else:
                 signal.pidfd_send_signal(self.handle, number)
 
-    def hang_up(self) -> None:
+    def shut_down(self) -> None:
         """End whatever waits for an answer, even if other processes hold the connection too."""
         with suppress(OSError):
             self.channel.connection.shutdown(socket.SHUT_RDWR)
 
-    def let_go(self) -> None:
+    def close(self) -> None:
         """Close what leads to it: it ends when it reads on, and is not to be used any more."""
         self.channel.close()
         if self.handle is not None:
@@ -238,7 +238,7 @@ class Worker:
             self.handle = None
 
 
-class WarmWorker:
+class Zygote:
     """The worker that has imported torch and nothing of a submission: what it says is trusted.
 
     Every other worker descends from it.
@@ -280,7 +280,7 @@ class WarmWorker:
         """From now on, leave the files that the import of the submission wrote; how many.
 
         Raises:
-            CouldNotRunError: the warm worker has ended.
+            CouldNotRunError: the zygote has ended.
         """
         return int(self.tell({"op": "keep"})["files"])
 
@@ -288,7 +288,7 @@ class WarmWorker:
         """Remove the files that workers have left.
 
         Raises:
-            CouldNotRunError: the warm worker has ended.
+            CouldNotRunError: the zygote has ended.
         """
         self.tell({"op": "clean"})
 
@@ -296,7 +296,7 @@ class WarmWorker:
         """The memory of processes in bytes, each one's part of what it shares; 0 if not known.
 
         The system does not tell the judge, which is confined. Nothing else must be asked of the
-        warm worker at the time.
+        zygote at the time.
         """
         inner = [innermost_id(pid) for pid in pids]
         try:
@@ -308,9 +308,9 @@ class WarmWorker:
         """What all that descended from it and has ended took, as the system counts it.
 
         Raises:
-            CouldNotRunError: the warm worker has ended.
+            CouldNotRunError: the zygote has ended.
         """
-        self.sweep()
+        self.kill_descendants()
         answer = self.tell({"op": "usage"})
         return {name: answer[name] for name in ("cpu_seconds", "memory_bytes")}
 
@@ -318,14 +318,14 @@ class WarmWorker:
         """Have something done, and return the answer.
 
         Raises:
-            CouldNotRunError: the warm worker has ended.
+            CouldNotRunError: the zygote has ended.
         """
         try:
             return self.worker.ask(message)
         except WorkerLostError as error:
             raise CouldNotRunError("the first worker process has ended") from error
 
-    def sweep(self, keep: Worker | None = None) -> None:
+    def kill_descendants(self, keep: Worker | None = None) -> None:
         """Kill every descendant but the one to keep, until none is left.
 
         One that ends when it has made the next is no longer there when it is looked at: none is
@@ -341,7 +341,7 @@ class WarmWorker:
             time.sleep(0.001)
             took = time.monotonic() - begun
             keep = keep if took < KEEP_SECONDS else None
-            if took > SWEEP_SECONDS:
+            if took > KILL_SECONDS:
                 raise CouldNotRunError("processes that the submission started cannot be ended")
 
     def kill_all_but(self, keep: Worker | None) -> list[int]:
@@ -349,7 +349,7 @@ class WarmWorker:
         kept: frozenset[int] = frozenset()
         if keep is not None:
             # One of them may have set it going again: it must not make new ones.
-            keep.pause()
+            keep.stop()
             kept = keep.lineage
         killed = []
         for pid in pids_below(self.process):
@@ -368,9 +368,9 @@ class WarmWorker:
     def close(self) -> None:
         """Kill every process that descends from it, and let it end."""
         with suppress(CouldNotRunError):
-            self.sweep()
+            self.kill_descendants()
             self.clean()
-        self.worker.let_go()
+        self.worker.close()
         try:
             self.process.wait(timeout=END_SECONDS)
         except psutil.TimeoutExpired:

@@ -14,7 +14,7 @@ def ask_for_credentials(connection: socket.socket) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
 
-def greeting(connection: socket.socket) -> int:
+def handshake(connection: socket.socket) -> int:
     """The process id of a new worker, in the words of the system where it can tell.
 
     The worker itself knows another number where it lives in a namespace of its own.

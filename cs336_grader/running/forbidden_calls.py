@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-MAX_SIGHTINGS = 100
+MAX_FORBIDDEN_CALLS = 100
 MAX_TEXT = 300
 MAX_LINE = 10**7
 
@@ -10,9 +10,9 @@ MAX_LINE = 10**7
 Place = tuple[str, int, str]
 
 
-def sightings_in(told: object) -> Iterator[Place]:
+def forbidden_calls_in(told: object) -> Iterator[Place]:
     """The places in a worker's answer that have the form agreed on; the rest is passed over."""
-    for item in told[:MAX_SIGHTINGS] if isinstance(told, list) else ():
+    for item in told[:MAX_FORBIDDEN_CALLS] if isinstance(told, list) else ():
         match item:
             case [str(file), int(line), str(name)] if (
                 len(file) <= MAX_TEXT and len(name) <= MAX_TEXT and 0 < line < MAX_LINE

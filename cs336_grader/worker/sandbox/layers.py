@@ -1,12 +1,12 @@
 """Puts the layers together: which are used, in which process, and in which order.
 
-    warm worker        namespaces, view                         `prepare`, before any submission
-      └─ gate          a namespace of processes                 `pass_gate`
+    zygote             namespaces, root file system             `prepare`, before any submission
+      └─ init          a namespace of processes                 `enter_process_namespace`
            └─ import   user, capabilities, Landlock, seccomp    `close`, before the import
-                └─ problem its own folder alone                 `narrow`
+                └─ problem   its own folder alone               `enter_own_folder`
 
 A layer that cannot be had is left out, and why is kept. None of them is proof that something is
-closed: `attempts` finds that out.
+closed: `probes` finds that out.
 """
 
 import json
@@ -18,18 +18,18 @@ import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 
-from . import landlock, limits, namespaces, privileges, seccomp, view
+from . import landlock, limits, namespaces, privileges, root_filesystem, seccomp
 from .kept import KeptFiles, below
 from .syscalls import CLONE_NEWPID, MACHINE, unshare
 
 IMPORTED = "imported"
-NAMESPACES, VIEW, PROCESSES = "namespaces", "own root", "own processes"
+NAMESPACES, OWN_ROOT, PROCESSES = "namespaces", "own root", "own processes"
 USER, CAPABILITIES, LANDLOCK, SECCOMP = "another user", "no capabilities", "Landlock", "seccomp"
 RESOURCE_LIMITS = "resource limits"
 # What each layer is there to close, and the layers in the order in which they are told.
 CLOSES: dict[str, tuple[str, ...]] = {
     NAMESPACES: ("network",),
-    VIEW: ("file system", "network"),
+    OWN_ROOT: ("file system", "network"),
     PROCESSES: ("processes", "signals"),
     USER: ("processes", "signals"),
     CAPABILITIES: (),
@@ -39,7 +39,7 @@ CLOSES: dict[str, tuple[str, ...]] = {
 }
 
 
-class Door:
+class Sandbox:
     """What stands between a submission and everything else.
 
     Attributes:
@@ -47,8 +47,10 @@ class Door:
         closed: whether this is a process that a submission may be imported in.
     """
 
-    def __init__(self, shown: view.View, allowed: limits.Limits, *, wanted: bool) -> None:
-        self.view = shown
+    def __init__(
+        self, shown: root_filesystem.RootFilesystem, allowed: limits.Limits, *, wanted: bool
+    ) -> None:
+        self.root = shown
         self.limits = allowed
         self.missing = dict.fromkeys(CLOSES, "" if wanted else "not asked for")
         if wanted and sys.platform != "linux":
@@ -73,14 +75,14 @@ class Door:
         self.missing.update(self.trial())
         if self.missing[USER]:
             self.user = os.geteuid()
-        os.chown(self.view.scratch, self.user, -1)
+        os.chown(self.root.scratch, self.user, -1)
         if self.user == os.geteuid() and self.missing[NAMESPACES]:
             self.others = limits.processes_of(self.user)
         self.attempt(NAMESPACES, namespaces.leave_shared_namespaces)
-        self.attempt(VIEW, lambda: view.enter(self.view, self.user))
-        os.chdir(self.view.scratch)
+        self.attempt(OWN_ROOT, lambda: root_filesystem.enter(self.root, self.user))
+        os.chdir(self.root.scratch)
         if not self.missing[PROCESSES]:
-            self.processes = os.stat(view.PROCESSES).st_dev
+            self.processes = os.stat(root_filesystem.PROCESSES).st_dev
         privileges.hide_memory()
 
     def trial(self) -> dict[str, str]:
@@ -105,8 +107,8 @@ class Door:
         """Why layers cannot be had, after an attempt at each in this process."""
         self.attempt(NAMESPACES, namespaces.leave_shared_namespaces)
         if self.missing[NAMESPACES]:
-            self.missing[VIEW] = self.missing[PROCESSES] = self.missing[NAMESPACES]
-        self.attempt(VIEW, lambda: view.enter(self.view, self.user))
+            self.missing[OWN_ROOT] = self.missing[PROCESSES] = self.missing[NAMESPACES]
+        self.attempt(OWN_ROOT, lambda: root_filesystem.enter(self.root, self.user))
         self.attempt(USER, self.live_as_user)
         return self.missing
 
@@ -114,7 +116,11 @@ class Door:
         """Become the worker's user, and see whether Python still finds its own files."""
         if self.user == os.geteuid():
             raise OSError("only root can become another user")
-        needed = [path for path in [*view.interpreter(), self.view.staged] if os.path.exists(path)]
+        needed = [
+            path
+            for path in [*root_filesystem.interpreter(), self.root.staged]
+            if os.path.exists(path)
+        ]
         privileges.become(self.user)
         for path in needed:
             if not os.access(path, os.R_OK):
@@ -122,10 +128,10 @@ class Door:
 
     def admit_user(self) -> None:
         """Let the worker's user read the submission, where only this user can so far."""
-        above = os.path.dirname(self.view.staged)
+        above = os.path.dirname(self.root.staged)
         if not os.stat(above).st_mode & stat.S_IRWXO:
             share(above, self.user)
-        for folder, _, files in os.walk(self.view.staged):
+        for folder, _, files in os.walk(self.root.staged):
             for path in (folder, *(os.path.join(folder, name) for name in files)):
                 share(path, self.user)
 
@@ -140,7 +146,7 @@ class Door:
                 # How Python puts that a limit is above what may be set.
                 self.missing[layer] = str(error)
 
-    def pass_gate(self) -> None:
+    def enter_process_namespace(self) -> None:
         """Go on in a new process whose descendants are all there is to see.
 
         This one stays behind and ends when that one does, and takes all of them along.
@@ -160,7 +166,7 @@ class Door:
         privileges.show_memory()
         # A signal to its own group must not reach those that it was forked from.
         os.setsid()
-        self.attempt(PROCESSES, lambda: view.own_processes(self.processes))
+        self.attempt(PROCESSES, lambda: root_filesystem.own_processes(self.processes))
         self.attempt(RESOURCE_LIMITS, lambda: limits.apply(self.limits, others=self.others))
         if not self.missing[CAPABILITIES]:
             privileges.drop_bounding_capabilities()
@@ -175,52 +181,52 @@ class Door:
 
     def filter_calls(self) -> None:
         """Refuse system calls; where only Landlock stands before the user's files, a few more."""
-        in_sight = bool(self.missing[VIEW] and self.missing[USER])
+        in_sight = bool(self.missing[OWN_ROOT] and self.missing[USER])
         seccomp.install(seccomp.for_workers(MACHINE, keep_attributes=in_sight))
 
     @property
     def imported(self) -> str:
         """The folder of the process that imports the submission."""
-        return os.path.join(self.view.scratch, IMPORTED)
+        return os.path.join(self.root.scratch, IMPORTED)
 
     def restrict_files(self) -> None:
-        """Let what the view shows be opened, and nothing else."""
+        """Let what the root shows be opened, and nothing else."""
         if not landlock.version():
             raise OSError("the system has none")
         listed: set[str] = set()
-        if self.missing[VIEW]:
+        if self.missing[OWN_ROOT]:
             # A rule is for what a link leads to: what is hidden must be known by that name.
-            trees = {os.path.realpath(tree) for tree in self.view.trees()}
-            masked = [os.path.realpath(path) for path in self.view.masked()]
+            trees = {os.path.realpath(tree) for tree in self.root.trees()}
+            masked = [os.path.realpath(path) for path in self.root.masked()]
             readable = [part for tree in trees for part in landlock.without(tree, masked)]
-            readable += [view.PROCESSES, view.PROCESSORS]
+            readable += [root_filesystem.PROCESSES, root_filesystem.PROCESSORS]
             # Python looks for modules in a folder by listing it.
             listed = {os.path.dirname(path) for path in masked}
         else:
             readable = ["/"]
-        writable = [self.view.scratch, view.SHARED_MEMORY]
-        ruleset = landlock.Ruleset(readable, writable, view.DEVICES, listed)
+        writable = [self.root.scratch, root_filesystem.SHARED_MEMORY]
+        ruleset = landlock.Ruleset(readable, writable, root_filesystem.DEVICES, listed)
         with closing(ruleset):
             ruleset.enforce()
 
-    def narrow(self) -> str:
+    def enter_own_folder(self) -> str:
         """Hold this process, forked from the import, to a new folder of its own; its path.
 
         It may also write to the folder of the import: some modules settle where they write when
         they are imported.
         """
         # A name that the import of the submission cannot have taken.
-        self.own = os.path.join(self.view.scratch, f"problem-{os.urandom(8).hex()}")
+        self.own = os.path.join(self.root.scratch, f"problem-{os.urandom(8).hex()}")
         os.mkdir(self.own, 0o700)
         if not self.missing[LANDLOCK]:
-            writable = [self.own, self.imported, view.SHARED_MEMORY]
+            writable = [self.own, self.imported, root_filesystem.SHARED_MEMORY]
             # Which of the devices is settled since the import: more can only be taken away.
-            ruleset = landlock.Ruleset(["/"], writable, [view.DEVICE_FOLDER])
+            ruleset = landlock.Ruleset(["/"], writable, [root_filesystem.DEVICE_FOLDER])
             with closing(ruleset):
                 ruleset.enforce()
         return self.own
 
-    def empty(self) -> None:
+    def empty_own_folder(self) -> None:
         """Return to this process's own folder, if it has one, and remove what was left there.
 
         Raises:
@@ -242,11 +248,13 @@ class Door:
 
     def clean(self) -> None:
         """Remove the files that workers have left."""
-        found = below(self.view.scratch)
-        if not self.missing[VIEW]:
-            found += below(view.SHARED_MEMORY)
+        found = below(self.root.scratch)
+        if not self.missing[OWN_ROOT]:
+            found += below(root_filesystem.SHARED_MEMORY)
         elif self.user != os.geteuid():
-            found += [path for path in below(view.SHARED_MEMORY) if owner(path) == self.user]
+            found += [
+                path for path in below(root_filesystem.SHARED_MEMORY) if owner(path) == self.user
+            ]
         if self.kept is not None:
             found = [path for path in found if path != self.imported] + self.kept.added()
         for path in found:
@@ -260,8 +268,8 @@ class Door:
             pass
         except (OSError, RecursionError):
             # Nested too deep for Python, or without permissions.
-            if not self.missing[VIEW]:
-                view.renew(self.view, self.user)
+            if not self.missing[OWN_ROOT]:
+                root_filesystem.renew(self.root, self.user)
             else:
                 command = ["/bin/rm", "-rf", "--", path]
                 subprocess.run(command, check=False, capture_output=True)
