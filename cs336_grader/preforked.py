@@ -89,7 +89,6 @@ def requests(connection: socket.socket, count: int) -> Iterator[tuple[bytes, lis
 
 def learn(connection: socket.socket) -> None:
     """Be the side that knows."""
-    from . import running  # noqa: PLC0415
     from .judging.prepared import PreparedJudge  # noqa: PLC0415
     from .judging.suite import Suite, SuiteError  # noqa: PLC0415
 
@@ -98,7 +97,6 @@ def learn(connection: socket.socket) -> None:
         # Who would have asked is gone.
         return
     lesson = json.loads(message)
-    running.stand_in_for_compiler()
     files = tempfile.mkdtemp(prefix="cs336-")
     os.environ["PYTEST_DEBUG_TEMPROOT"] = files
 

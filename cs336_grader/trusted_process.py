@@ -133,7 +133,6 @@ def judge(
                 tell("fault", reason=reason)
                 return
             tell("ready")
-            running.stand_in_for_compiler()
             after = json.loads(sys.stdin.readline())
             load = {name: before[name] for name in TO_LOAD}
             submission = running.RunningSubmission(

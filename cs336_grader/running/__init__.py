@@ -1,6 +1,5 @@
 """Runs a submission's adapters in worker processes, as if they were functions of this one."""
 
-from cs336_grader.worker.compiler import stand_in_for_compiler as stand_in_for_compiler
 from cs336_grader.worker.process import adopt_orphans as adopt_orphans
 from cs336_grader.worker.process import die_with_parent as die_with_parent
 from cs336_grader.worker.process import warm_up as warm_up

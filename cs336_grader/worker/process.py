@@ -22,7 +22,6 @@ import numpy as np
 import torch
 
 from .channel import Channel, Message
-from .compiler import compile_nothing, leave_compiler_out
 from .exceptions import Origin, describe
 from .sandbox.layers import Sandbox
 from .sandbox.limits import Limits, proportional
@@ -42,7 +41,6 @@ HELLO = struct.Struct(">I")
 def warm_up() -> None:
     """Import now, once, what every worker would otherwise import for itself."""
     torch.set_num_threads(1)
-    leave_compiler_out()
     take_a_step()
     # Imported modules live as long as the process: garbage collection need not visit them.
     gc.freeze()
@@ -80,7 +78,7 @@ def become_worker(connection: socket.socket) -> NoReturn:
         restore_defaults()
         forget_main()
         forget_grader()
-        compile_nothing()
+        torch.compiler.set_stance("force_eager")
         close_other_files(connection.fileno())
         serve(Channel(connection))
     finally:

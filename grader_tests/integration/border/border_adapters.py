@@ -10,7 +10,17 @@ import time
 
 import numpy as np
 import torch
-import torch._dynamo  # else AdamW's first step imports it, in every check
+
+
+@torch.compile(fullgraph=True, mode="max-autotune")
+def compiled(x):
+    return not torch.compiler.is_compiling(), 2 * x
+
+
+def compiled_names():
+    model = torch.compile(torch.nn.Linear(1, 1))
+    model.train(False)
+    return list(model.state_dict()), model._orig_mod.training
 
 
 def take_one(items):
@@ -38,26 +48,13 @@ def answer_and_linger():
     time.sleep(1000)
 
 
-def double_in_place(x):
-    x *= 2
-    return None
-
-
 def exponential_in_place(x):
     x -= 1.0
     return x.exp()
 
 
-def pop_all(weights):
-    weights.clear()
-
-
 def adamw():
     return torch.optim.AdamW
-
-
-def call_often(function, parameters):
-    return sum(function() for _ in range(30))
 
 
 def clip(parameters, limit):
@@ -78,12 +75,6 @@ def shrink_state(optimizer):
         group["fused"] = True
     for entries in optimizer.state.values():
         entries["exp_avg"] = entries["exp_avg"].flatten()[:1]
-
-
-def exchange_states(optimizer):
-    group = optimizer.param_groups[0]
-    group["fused"] = True
-    group["params"].reverse()
 
 
 def load(src, model, optimizer):
@@ -206,14 +197,6 @@ remembered = []
 def remember():
     remembered.append(1)
     return len(remembered)
-
-
-class Liar(torch.Tensor):
-    pass
-
-
-def subclass():
-    return torch.ones(2).as_subclass(Liar)
 
 
 def leave_a_trap():
