@@ -1,30 +1,30 @@
-"""One check's exchange with its worker, seen from the trusted side."""
+"""One check's exchange with its worker, on the judge's side (worker/session.py has the other)."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
 import torch
 
 from cs336_grader.worker.channel import Channel, Message, Node, WireError
-from cs336_grader.worker.values import MAX_ITEMS, Decoder, Encoder, is_plain
+from cs336_grader.worker.values import Decoder, Encoder
 
-from .arguments import Action, Arguments
+from .arguments import Arguments
 from .faults import WorkerLostError, submission_error
 from .forbidden_calls import MAX_FORBIDDEN_CALLS, Place, forbidden_calls_in
-from .remote import LinkedOutput, MirroredOptimizer, RemoteIterator, RemoteObject
-from .restoring import fits
+from .optimizers import MirroredOptimizer, checked_groups, fits
+from .remote import LinkedOutput, RemoteIterator, RemoteObject
 
-# What taking in an answer raises that is not as agreed.
+# Exceptions that the decoding of an answer raises if it is not as agreed.
 UNUSABLE = (
     *(WireError, LookupError, TypeError, ValueError, ArithmeticError),
     *(RuntimeError, AttributeError),
 )
 # Of all that one case of a check receives; an answer alone may be as large as a frame.
 MAX_RECEIVED_BYTES = 2 * 2**30
-END = object()
+# Of all iterators of one case of a check.
+MAX_ITEMS = 2**24
 # What functions and iterators of the check give in a call is kept as long as the call lasts.
 MAX_CALLBACKS = 10_000
 MAX_GIVEN_BYTES = 2**28
@@ -48,11 +48,9 @@ class Conversation:
         self.channel = channel
         self.why_lost = why_lost
         self.arguments = Arguments(shared)
-        # They know this conversation: in a circle, all that it holds would be kept.
-        self.mirrors: WeakValueDictionary[int, MirroredOptimizer] = WeakValueDictionary()
         self.outputs: Sequence[torch.Tensor] = []
         self.forbidden_calls: set[Place] = set()
-        self.held: RemoteObject | None = None
+        self.target: int | None = None
         self.items = 0
         self.callbacks = 0
         self.given_bytes = 0
@@ -63,9 +61,7 @@ class Conversation:
         name: str | None,
         args: tuple[object, ...],
         kwargs: dict[str, object],
-        *,
-        held: RemoteObject | None = None,
-        optimizer: MirroredOptimizer | None = None,
+        target: RemoteObject | None = None,
     ) -> Any:
         """Call an adapter, or a method of a held object (without a name, the object itself).
 
@@ -73,24 +69,20 @@ class Conversation:
             name: the function or method.
             args: its arguments.
             kwargs: its keyword arguments.
-            held: the object whose method is meant.
-            optimizer: the mirror of that object, if it is an optimizer: its parameters and
-                hyperparameters are brought up to date over there first.
+            target: the object whose method is meant.
 
         Raises:
             SubmissionError: the submission's code raised an exception.
             WorkerLostError: there is no answer.
         """
         self.arguments.begin()
-        self.held = held
+        self.target = None if target is None else target.key
         self.callbacks = self.given_bytes = 0
         encoder = Encoder(self.arguments.node)
         message: Message = {
             "op": "call",
             "name": name,
-            "held": None if held is None else held.key,
-            "sync": self.arguments.sync(encoder, optimizer),
-            "options": encoder.encode(optimizer.changed_options() if optimizer else None),
+            "target": encoder.encode(target),
             "args": encoder.encode(args),
             "kwargs": encoder.encode_value(kwargs),
             "grad_enabled": torch.is_grad_enabled(),
@@ -100,7 +92,7 @@ class Conversation:
         return self.understand(lambda: self.result(answer, buffers, inputs))
 
     def more(self, held: RemoteObject) -> tuple[list[Any], bool]:
-        """The next items of a held iterator, and whether these are the last.
+        """Return the next items of a held iterator, and True if these are the last.
 
         Raises:
             SubmissionError, WorkerLostError: as for ``call``.
@@ -158,7 +150,7 @@ class Conversation:
         return answer, buffers
 
     def receive(self) -> tuple[Message, list[memoryview]]:
-        """The next frame.
+        """Receive the next frame.
 
         Raises:
             WireError: it is none, or one more than the check may take in.
@@ -172,28 +164,27 @@ class Conversation:
     def reply(self, question: Message, buffers: list[memoryview]) -> None:
         """Answer what the worker asks in the middle of a call: an item, or a function's value."""
         ask = self.understand(lambda: self.asked(question, buffers))
-        value = ask()
+        values = ask()
         encoder = Encoder(self.arguments.node)
-        answer: Message = {"op": "stop" if value is END else "item", "sync": []}
-        if value is not END:
-            answer["value"] = encoder.encode(value)
-        if question["op"] == "callback":
-            answer["sync"] = self.arguments.sync_again(encoder)
+        answer: Message = {"op": "values", "values": encoder.items(values)}
+        answer["sync"] = self.arguments.sync(encoder) if question["op"] == "callback" else []
         self.given_bytes += sum(map(len, encoder.buffers))
         if self.given_bytes > MAX_GIVEN_BYTES:
             most = f"{MAX_GIVEN_BYTES // 2**20} MB"
             raise WorkerLostError(f"it asked functions and iterators of the check for over {most}")
         self.channel.send(answer, encoder.buffers)
 
-    def asked(self, question: Message, buffers: list[memoryview]) -> Callable[[], Any]:
-        """A function that returns the answer to a question.
+    def asked(self, question: Message, buffers: list[memoryview]) -> Callable[[], list[Any]]:
+        """Return a function that gives the values asked for; there is none at an iterator's end.
 
         Raises:
             WireError, LookupError, TypeError, ValueError: it is not as agreed.
         """
         key = question["key"]
         if question["op"] == "pull":
-            return partial(next, self.arguments.iterators[key], END)
+            iterator = self.arguments.iterators[key]
+            self.make_changes(question, self.decoder(buffers))
+            return lambda: list(islice(iterator, 1))
         self.callbacks += 1
         if self.callbacks > MAX_CALLBACKS:
             raise WorkerLostError(f"it called the check's functions over {MAX_CALLBACKS:,} times")
@@ -206,14 +197,14 @@ class Conversation:
             raise WireError("a function's arguments that are none")
         self.make_changes(question, decoder)
 
-        def call() -> Any:
+        def call() -> list[Any]:
             with torch.set_grad_enabled(enabled):
-                return function(*args, **kwargs)
+                return [function(*args, **kwargs)]
 
         return call
 
     def understand(self, decode: Callable[[], Any]) -> Any:
-        """Decode an answer; one that is not as agreed is as good as none."""
+        """Decode an answer; refuse one that is not as agreed."""
         try:
             return decode()
         except UNUSABLE as error:
@@ -243,27 +234,13 @@ class Conversation:
         Raises:
             WireError, LookupError, TypeError, ValueError: one of them does not.
         """
-        decode, arguments = decoder.decode, self.arguments
-        actions: list[Action] = [
-            *(
-                arguments.change(number, what, decode(node), made=self.held)
-                for number, what, node in answer.get("older", ())
-            ),
-            *(
-                arguments.change(number, what, decode(node))
-                for number, what, node in answer.get("changed", ())
-            ),
-            *(arguments.restore(key, decode(node)) for key, node in answer.get("optimizers", ())),
-            *(
-                partial(
-                    self.mirrors[key].take_over, self.groups(decoder, groups, self.mirrors[key])
-                )
-                for key, groups in answer.get("groups", ())
-            ),
-            *(
-                arguments.rewrite(key, decode(node), position)
-                for key, node, position in answer.get("files", ())
-            ),
+        actions = [
+            self.arguments.change(made_of, number, part, decoder.decode(node))
+            for made_of, changes in (
+                (self.target, answer.get("older", ())),
+                (None, answer.get("changed", ())),
+            )
+            for number, part, node in changes
         ]
         for action in actions:
             action()
@@ -271,7 +248,7 @@ class Conversation:
     def backward(
         self, call: int, grads: list[torch.Tensor | None], inputs: list[torch.Tensor]
     ) -> list[torch.Tensor | None]:
-        """The gradients of a call's inputs, given those of its outputs.
+        """Return the gradients of a call's inputs, given those of its outputs.
 
         Raises:
             SubmissionError, WorkerLostError: as for ``call``.
@@ -290,33 +267,11 @@ class Conversation:
         grads_of_inputs: list[torch.Tensor | None] = self.understand(gradients)
         return grads_of_inputs
 
-    def groups(
-        self, decoder: Decoder, nodes: Node, mirror: MirroredOptimizer
-    ) -> list[dict[str, Any]]:
-        """The groups of an optimizer of the submission's own, at least as many as it had.
-
-        Raises:
-            WireError: they are none.
-        """
-        named = [whole(key) for _, keys in nodes for key in keys]
-        if len(set(named)) < len(named):
-            raise WireError("an optimizer has a parameter twice")
-        groups = [
-            {**decoder.decode(options), "params": [self.arguments.parameter(key) for key in keys]}
-            for options, keys in nodes
-        ]
-        options = [(name, group[name]) for group in groups for name in group if name != "params"]
-        if not all(type(name) is str and is_plain(value) for name, value in options):
-            raise WireError("a hyperparameter of an optimizer is no plain value")
-        if len(groups) < len(mirror.param_groups):
-            raise WireError("an optimizer has fewer groups than it had")
-        return groups
-
     def decoder(self, buffers: list[memoryview]) -> Decoder:
-        """Decodes results: also objects that stay in the worker, and what it was passed."""
+        """Return a decoder of results, also of held objects and of arguments."""
         special: dict[str, Callable[..., object]] = {
             "output": lambda _, number: self.outputs[whole(number)],
-            "given": lambda _, number: self.arguments.given(number),
+            "given": lambda _, number: self.arguments.current[number],
             "optimizer": self.optimizer,
             "iterator": lambda _, key: RemoteIterator(RemoteObject(self, whole(key), "iterator")),
             "object": self.remote_object,
@@ -324,20 +279,19 @@ class Conversation:
         return Decoder(buffers, special)
 
     def optimizer(self, decoder: Decoder, key: int, groups: Node) -> MirroredOptimizer:
-        """An optimizer of the submission's own."""
-        mirror = MirroredOptimizer(RemoteObject(self, whole(key), "optimizer"))
-        mirror.take_over(self.groups(decoder, groups, mirror))
-        self.mirrors[key] = mirror
+        """Return the mirror of an optimizer of the submission's own."""
+        mirror = MirroredOptimizer(self, whole(key))
+        mirror.take_over(checked_groups(decoder.decode(groups), 0, self.arguments.parameter))
         return mirror
 
     def remote_object(self, _decoder: Decoder, key: int, name: Node) -> RemoteObject:
-        """An object that stays in the worker, and may keep what the call was passed."""
-        self.arguments.keep(whole(key))
+        """Return an object that stays in the worker, and may keep what the call was passed."""
+        self.arguments.passed[whole(key)] = self.arguments.current
         return RemoteObject(self, key, str(name))
 
 
 def whole(number: object) -> int:
-    """A number that counts something.
+    """Return a number that counts something.
 
     Raises:
         WireError: it does not.

@@ -1,6 +1,5 @@
-"""What a check holds in place of the submission's functions and objects."""
+"""The remote functions and objects that a check holds in place of the submission's."""
 
-import copy
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -18,14 +17,12 @@ class Caller(Protocol):
         name: str | None,
         args: tuple[object, ...],
         kwargs: dict[str, object],
-        *,
-        held: "RemoteObject | None" = None,
-        optimizer: "MirroredOptimizer | None" = None,
+        target: "RemoteObject | None" = None,
     ) -> Any:
         """Call an adapter, or a method of a held object."""
 
     def more(self, held: "RemoteObject") -> tuple[list[Any], bool]:
-        """The next items of a held iterator, and whether these are the last."""
+        """Return the next items of a held iterator, and True if these are the last."""
 
     def seed(self, number: int) -> None:
         """Seed torch's global generator."""
@@ -36,10 +33,10 @@ class Process(Protocol):
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Return True until it has ended."""
 
 
 class RemoteAdapters:
@@ -50,7 +47,7 @@ class RemoteAdapters:
         self._process = process
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The adapter of a name; whether there is one shows when it is called."""
+        """Return the adapter of a name; a call of one that is missing raises an error."""
         return lambda *args, **kwargs: self._caller.call(name, args, kwargs)
 
     def manual_seed(self, number: int) -> None:
@@ -82,30 +79,29 @@ class RemoteObject:
         self.type_name = type_name
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The method of a name; whether there is one shows when it is called."""
+        """Return the method of a name; a call of one that is missing raises an error."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return lambda *args, **kwargs: self.caller.call(name, args, kwargs, held=self)
+        return lambda *args, **kwargs: self.caller.call(name, args, kwargs, target=self)
 
     def __iter__(self) -> Iterator[Any]:
-        """Its items, if it has any."""
-        found: Iterator[Any] = self.caller.call("__iter__", (), {}, held=self)
+        """Iterate over its items, if it has any."""
+        found: Iterator[Any] = self.caller.call("__iter__", (), {}, target=self)
         return found
 
     def __bool__(self) -> bool:
-        """Refused: what stays in the worker is neither true nor false."""
+        """Refuse: an object in the worker is neither true nor false here."""
         raise TypeError(f"{self.type_name} has no truth value")
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the object itself: a class makes an instance."""
-        return self.caller.call(None, args, kwargs, held=self)
+        return self.caller.call(None, args, kwargs, target=self)
 
 
 class RemoteIterator(Iterator[Any]):
     """An iterator that stays in the worker and is asked for items when they are needed.
 
-    It sends what it can give without more input, so the first item of an answer is as lazy as if
-    it had been alone.
+    An answer holds the items up to the first one that needed more input of the judge.
     """
 
     def __init__(self, remote: RemoteObject) -> None:
@@ -113,80 +109,14 @@ class RemoteIterator(Iterator[Any]):
         self.items: deque[Any] = deque()
         self.done = False
 
-    def __iter__(self) -> Iterator[Any]:
-        """All further items, quicker than one by one."""
-        while self.items or self.asked():
-            yield self.items.popleft()
-
     def __next__(self) -> Any:
-        """The next item."""
-        if not self.items and not self.asked():
-            raise StopIteration
-        return self.items.popleft()
-
-    def asked(self) -> bool:
-        """Whether it has more items, and has sent some of them now."""
-        if not self.done:
+        """Return the next item."""
+        if not self.items and not self.done:
             items, self.done = self.remote.caller.more(self.remote)
             self.items.extend(items)
-        return bool(self.items)
-
-
-class MirroredOptimizer:
-    """The submission's optimizer, in the worker, over parameters that are in this process.
-
-    Its methods run in the worker. Parameters, gradients and the hyperparameters that were changed
-    here are sent before; parameters and groups come back. Its state stays in the worker.
-
-    Attributes:
-        param_groups: as torch has them; hyperparameters may be changed between steps.
-    """
-
-    def __init__(self, remote: RemoteObject) -> None:
-        self.remote = remote
-        self.param_groups: list[dict[str, Any]] = []
-        self.known: list[dict[str, Any]] = []
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The method of a name; whether there is one shows when it is called."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        call = self.remote.caller.call
-        return lambda *args, **kwargs: call(name, args, kwargs, held=self.remote, optimizer=self)
-
-    def zero_grad(self) -> None:
-        """Forget the gradients of all parameters."""
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                parameter.grad = None
-
-    def changed_options(self) -> list[dict[str, object]]:
-        """The hyperparameters of each group that are not what the worker last had."""
-        return [
-            {
-                name: value
-                for name, value in group.items()
-                if name != "params" and not is_same(value, known.get(name, self))
-            }
-            for group, known in zip(self.param_groups, self.known, strict=True)
-        ]
-
-    def take_over(self, groups: list[dict[str, Any]]) -> None:
-        """Take the groups from the worker; a known group stays the same dictionary."""
-        self.param_groups += [{} for _ in groups[len(self.param_groups) :]]
-        for group, given in zip(self.param_groups, groups, strict=True):
-            group.update(given)
-        self.known = [
-            {name: copy.deepcopy(value) for name, value in group.items() if name != "params"}
-            for group in groups
-        ]
-
-
-def is_same(value: object, known: object) -> bool:
-    """Return True for a hyperparameter that has its known value."""
-    if isinstance(value, torch.Tensor) and isinstance(known, torch.Tensor):
-        return value.dtype == known.dtype and torch.equal(value, known)
-    return type(value) is type(known) and value == known
+        if not self.items:
+            raise StopIteration
+        return self.items.popleft()
 
 
 class LinkedOutput(torch.autograd.Function):
@@ -204,5 +134,5 @@ class LinkedOutput(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[Any, ...]:
-        """Ask the worker."""
+        """Ask the worker for the gradients."""
         return (None, None, *ctx.call_backward(list(grads)))

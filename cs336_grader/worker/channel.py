@@ -15,10 +15,10 @@ Message = dict[str, Node]
 Frame = list[memoryview]
 
 MAX_HEADER_BYTES = 16 * 2**20
-# Comparing takes many times the space of what is compared, in the process that judges.
+# To compare values, the judge needs many times the memory that they have.
 MAX_BODY_BYTES = 2**28
 MAX_BUFFERS = 100_000
-# So little is sent in one piece: each one would wake the other side.
+# A frame of at most this size is sent in one piece: each piece wakes the other side.
 JOINED_BYTES = 2**16
 LENGTH = struct.Struct(">I")
 
@@ -43,24 +43,20 @@ class Channel:
 
         Raises:
             WireError: it is larger than the other side accepts.
-            OSError: the other side is gone.
+            OSError: the other side has ended.
         """
         self.send_frame(self.frame(message, buffers))
 
     @staticmethod
     def frame(message: Message, buffers: Sequence[memoryview] = ()) -> Frame:
-        """The parts of a frame, in the order in which they are sent.
+        """Return the parts of a frame, in the order in which they are sent.
 
         Raises:
             WireError: it is larger than the other side accepts.
         """
         sizes = [len(buffer) for buffer in buffers]
         header = json.dumps([message, sizes], separators=(",", ":")).encode()
-        if (
-            len(header) > MAX_HEADER_BYTES
-            or sum(sizes) > MAX_BODY_BYTES
-            or len(sizes) > MAX_BUFFERS
-        ):
+        if len(header) > MAX_HEADER_BYTES or not is_body_allowed(sizes):
             raise WireError(f"a value of {len(header) + sum(sizes):,} bytes is too large")
         return [memoryview(LENGTH.pack(len(header)) + header), *buffers]
 
@@ -68,7 +64,7 @@ class Channel:
         """Send the parts of a frame.
 
         Raises:
-            OSError: the other side is gone.
+            OSError: the other side has ended.
         """
         if sum(map(len, frame)) <= JOINED_BYTES:
             frame = [memoryview(b"".join(frame))]
@@ -79,7 +75,7 @@ class Channel:
         """Receive one frame.
 
         Raises:
-            EOFError: the other side is gone.
+            EOFError: the other side has ended.
             WireError: what came is no frame, or larger than allowed.
         """
         (length,) = LENGTH.unpack(self.read(LENGTH.size))
@@ -92,19 +88,19 @@ class Channel:
             raise WireError("a header that is not as agreed") from error
         if not agreed or type(message) is not dict or type(message.get("op")) is not str:
             raise WireError("a header that is not as agreed")
-        if not body_allowed(sizes):
+        if not is_body_allowed(sizes):
             raise WireError(f"a body of {sum(sizes):,} bytes")
         return message, [self.read(size) for size in sizes]
 
     def read(self, size: int) -> memoryview:
-        """Exactly this many bytes, in memory that nothing else refers to."""
+        """Return exactly this many bytes, in memory that nothing else refers to."""
         self.received_bytes += size
         data = memoryview(bytearray(size))
         filled = 0
         while filled < size:
             got = self.connection.recv_into(data[filled:])
             if got == 0:
-                raise EOFError("the other side is gone")
+                raise EOFError("the other side has ended")
             filled += got
         return data
 
@@ -113,6 +109,6 @@ class Channel:
         self.connection.close()
 
 
-def body_allowed(sizes: Sequence[int]) -> bool:
-    """Whether a frame may have buffers of these sizes."""
+def is_body_allowed(sizes: Sequence[int]) -> bool:
+    """Return True if a frame may have buffers of these sizes."""
     return sum(sizes) <= MAX_BODY_BYTES and len(sizes) <= MAX_BUFFERS

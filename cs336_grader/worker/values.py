@@ -2,26 +2,22 @@
 
 Every value has an exact type, and none can execute:
 
-    None, True, 3, 0.5, "text"      themselves
-    ["list", sequence]              also tuple, set and frozenset
-    ["dict", sequence, sequence]    keys and values
-    ["bytes", buffer]               bytes; also bytearray
-    ["text", buffer]                a long text
-    ["tensor", buffer, dtype, shape]   a dense tensor; also ndarray
-    ["meta", dtype, shape]          a tensor without data
+    None, True, 3, 0.5, "text"       themselves
+    ["list", nodes]                  also tuple, set and frozenset
+    ["dict", nodes, nodes]           keys and values
+    ["bytes", text]                  one character a byte; also bytearray
+    ["bytes", buffer]                many bytes
+    ["tensor", buffer, dtype, shape] a dense tensor; also ndarray
+    ["meta", dtype, shape]           a tensor without data
     ["dtype", name], ["device", name]
 
-A sequence is ["items", nodes], or compactly ["ints", buffer], ["blobs", buffer, lengths] and, for
-tuples of one length, ["rows", length, sequence]. Other tags belong to whoever passes a function for
-them.
+A buffer is named by its number. Other tags belong to the module that passes a function for them.
+ENCODERS and DECODERS have one line for each type and tag.
 """
 
-import contextlib
 import math
-from array import array
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -32,18 +28,12 @@ from .channel import MAX_BODY_BYTES, Node, WireError
 
 MAX_DIMENSIONS = 64
 MAX_SIZE = 2**48
-# Integers beyond this may have one hash: a set of many is compared in pairs.
+# Beyond this, integers can be chosen that have one hash: a set compares each of them with all.
 MAX_INTEGER, MAX_HUGE_INTEGERS = 2**61 - 2, 2000
-# How often keys of one hash may be compared, in all dictionaries and sets of a frame.
-MAX_COMPARISONS = 3 * 10**6
-# Each takes many times the space here that it takes in a frame.
-MAX_ITEMS = 2**24
-# Fewer integers than this are as short in JSON.
-COMPACT_FROM = 16
-# Text that is longer crosses as it is, and is not written out in JSON.
-LONG_TEXT_BYTES = 2**12
-# Four times as much here where it holds a single unusual character.
-MAX_TEXT_BYTES = 2**24
+# The same holds for tuples and frozensets: so many items may all keys of a frame have.
+MAX_KEY_ITEMS = 3000
+# More bytes than this are shorter in a buffer than as text.
+MAX_BYTES_AS_TEXT = 2**10
 
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -61,8 +51,8 @@ class Encoder:
     """Turns values into nodes and buffers.
 
     Args:
-        special: asked first about every value that is no number; returns its node, or None for
-            "as usual".
+        special: asked first about every value that is no number or bytes; returns its node, or None
+            for "as usual".
         buffers: those that the frame has already; more are added to them.
     """
 
@@ -75,134 +65,34 @@ class Encoder:
         self.buffers = [] if buffers is None else buffers
 
     def encode(self, value: object) -> Node:
-        """The node of a value.
+        """Return the node of a value.
 
         Raises:
             WireError: the border does not carry values of this type.
         """
         if value is None or type(value) in (bool, int, float):
             return value
+        if type(value) is bytes:
+            return encode_bytes(self, value)
         if self.special is not None and (node := self.special(self, value)) is not None:
             return node
-        if type(value) is str:
-            # Lone surrogates are no text that UTF-8 can carry.
-            text = value.encode("utf-8", "replace")
-            if len(text) < LONG_TEXT_BYTES:
-                return text.decode()
-            return ["text", self.buffer(memoryview(text))]
         return self.encode_value(value)
 
     def encode_value(self, value: object) -> Node:
-        """The node of a value that is no exact scalar; subclasses arrive as plain values."""
+        """Return the node of a value, also of a special one; subclasses arrive as plain values."""
         for types, encode in ENCODERS:
             if isinstance(value, types):
                 return encode(self, value)
         raise WireError(f"a value of type {type(value).__name__} cannot be passed on")
 
-    def encode_sequence(self, value: Sequence[object] | Set[object]) -> Node:
-        """The node of a list, tuple or set."""
-        tag = next(tag for tag, types in SEQUENCES.items() if isinstance(value, types))
-        return [tag, self.encode_items(list(value))]
-
-    def encode_dict(self, value: dict[object, object]) -> Node:
-        """The node of a dictionary."""
-        return ["dict", self.encode_items(list(value)), self.encode_items(list(value.values()))]
-
-    def encode_items(self, items: list[object]) -> Node:
-        """The node of a sequence, compact where all items are integers or bytes."""
-        # One type for all, looked at by C code: a vocabulary has tens of thousands.
-        kinds = set(map(type, items)) if len(items) >= COMPACT_FROM else set()
-        if kinds == {int}:
-            with contextlib.suppress(OverflowError):
-                return ["ints", self.buffer(int64(items))]
-        if kinds == {bytes}:
-            blobs: list[Any] = items
-            joined = self.buffer(memoryview(b"".join(blobs)))
-            return ["blobs", joined, self.buffer(int64(map(len, blobs)))]
-        if kinds == {tuple}:
-            rows: list[Any] = items
-            width = len(rows[0])
-            if width and set(map(len, rows)) == {width}:
-                return ["rows", width, self.encode_items(list(chain.from_iterable(rows)))]
-        return ["items", [self.encode(item) for item in items]]
-
-    def encode_tensor(self, tensor: torch.Tensor) -> Node:
-        """The node of a tensor: a plain, dense copy of its values in main memory."""
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        if dtype not in DTYPES:
-            raise WireError(f"a tensor of dtype {dtype} cannot be passed on")
-        shape = list(tensor.shape)
-        if tensor.device.type == "meta":
-            return ["meta", dtype, shape]
-        if tensor.numel() * tensor.element_size() > MAX_BODY_BYTES:
-            raise WireError(f"a tensor of shape {tuple(shape)} is too large")
-        return ["tensor", self.buffer(raw(tensor)), dtype, shape]
-
-    def encode_array(self, value: np.ndarray[Any, Any]) -> Node:
-        """The node of a NumPy array."""
-        if value.dtype.name not in ARRAY_DTYPES or value.nbytes > MAX_BODY_BYTES:
-            raise WireError(f"an array of {value.size} {value.dtype.name} cannot be passed on")
-        native = value.dtype.newbyteorder("=")
-        plain = np.ascontiguousarray(value, native).reshape(-1)
-        return [
-            "ndarray",
-            self.buffer(plain.view(np.uint8).data),
-            value.dtype.name,
-            list(value.shape),
-        ]
+    def items(self, values: Any) -> list[Node]:
+        """Return the nodes of a sequence."""
+        return [self.encode(value) for value in values]
 
     def buffer(self, data: memoryview) -> int:
-        """Add a buffer; its number."""
+        """Add a buffer; return its number."""
         self.buffers.append(data)
         return len(self.buffers) - 1
-
-
-SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
-ENCODERS: tuple[tuple[Any, Callable[[Encoder, Any], Node]], ...] = (
-    (torch.Tensor, Encoder.encode_tensor),
-    (np.ndarray, Encoder.encode_array),
-    (np.generic, lambda encoder, value: encoder.encode(value.item())),
-    ((list, tuple, set, frozenset), Encoder.encode_sequence),
-    (dict, Encoder.encode_dict),
-    (bytes, lambda encoder, value: ["bytes", encoder.buffer(memoryview(value))]),
-    (bytearray, lambda encoder, value: ["bytearray", encoder.buffer(memoryview(bytes(value)))]),
-    (torch.dtype, lambda _, value: ["dtype", str(value).removeprefix("torch.")]),
-    (torch.device, lambda _, value: ["device", str(value)]),
-    (int, lambda _, value: int(value)),
-    ((Real, Decimal), lambda _, value: float(value)),
-    (str, lambda encoder, value: encoder.encode(str(value))),
-)
-
-
-def int64(numbers: Iterable[Any]) -> memoryview:
-    """The bytes of integers.
-
-    Raises:
-        OverflowError: one of them has more than 64 bits.
-    """
-    return memoryview(array("q", numbers)).cast("B")
-
-
-def raw(tensor: torch.Tensor) -> memoryview:
-    """The bytes of a tensor's values, in row-major order."""
-    plain = torch.Tensor.detach(tensor)
-    if plain.layout != torch.strided:
-        plain = plain.to_dense()
-    plain = plain.cpu().resolve_conj().resolve_neg().contiguous()
-    if plain.numel() <= 1:
-        # It counts as contiguous with any stride, and a view as bytes needs one of 1.
-        plain = plain.clone(memory_format=torch.contiguous_format)
-    return plain.reshape(-1).view(torch.uint8).numpy().data
-
-
-def without_repeats(tensor: torch.Tensor, stride: Sequence[int]) -> torch.Tensor:
-    """The part of a tensor that holds each element once, of one that is expanded by a stride of 0.
-
-    Args:
-        tensor: a tensor of the expanded shape.
-        stride: of the expanded tensor.
-    """
-    return tensor[tuple(slice(None if step else 1) for step in stride)]
 
 
 class Decoder:
@@ -219,144 +109,182 @@ class Decoder:
         special: dict[str, Callable[..., object]] | None = None,
     ) -> None:
         self.buffers: list[memoryview | None] = list(buffers)
-        self.special = special or {}
-        self.comparisons = 0
+        self.decoders = DECODERS | (special or {})
+        self.key_items = 0
         self.huge_integers = 0
 
+    def decode(self, node: Node) -> Any:
+        """Return the value of a node.
+
+        Raises:
+            WireError: the node is not as agreed.
+        """
+        if type(node) is int and abs(node) > MAX_INTEGER:
+            self.huge_integers += 1
+            if self.huge_integers > MAX_HUGE_INTEGERS:
+                raise WireError(f"more than {MAX_HUGE_INTEGERS:,} integers of over 61 bits")
+        if type(node) is dict:
+            raise WireError("an object where a value is agreed")
+        if type(node) is not list:
+            return node
+        try:
+            tag, *rest = node
+            return self.decoders[tag](self, *rest)
+        except WireError:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError, RuntimeError) as error:
+            raise WireError(f"a value that is not as agreed ({type(error).__name__})") from error
+
+    def items(self, nodes: Node) -> list[Any]:
+        """Return the values of a sequence."""
+        if type(nodes) is not list:
+            raise WireError("a sequence that is not as agreed")
+        return [self.decode(node) for node in nodes]
+
+    def keys(self, nodes: Node) -> list[Any]:
+        """Return the keys of a dictionary or the items of a set.
+
+        Raises:
+            WireError: they may have been chosen to have one hash, and are too many for that.
+        """
+        values = self.items(nodes)
+        self.key_items += sum(number_of_items(value) for value in values)
+        if self.key_items > MAX_KEY_ITEMS:
+            raise WireError(f"more than {MAX_KEY_ITEMS:,} items in keys that are tuples")
+        return values
+
     def take(self, buffer: int) -> memoryview:
-        """A buffer, once: a frame may not be multiplied by naming its buffers again and again."""
+        """Return a buffer, once: naming it again and again must not multiply a frame."""
         data = self.buffers[buffer]
         self.buffers[buffer] = None
         if data is None:
             raise WireError("a buffer that is named twice")
         return data
 
-    def decode(self, node: Node) -> Any:
-        """The value of a node.
 
-        Raises:
-            WireError: the node is not as agreed.
-        """
-        if not isinstance(node, list):
-            if isinstance(node, dict):
-                raise WireError("an object where a value is agreed")
-            if type(node) is int and abs(node) > MAX_INTEGER:
-                self.huge_integers += 1
-                if self.huge_integers > MAX_HUGE_INTEGERS:
-                    raise WireError(f"more than {MAX_HUGE_INTEGERS:,} integers of over 61 bits")
-            return node
-        try:
-            tag, *rest = node
-            if tag in self.special:
-                return self.special[tag](self, *rest)
-            return getattr(self, f"decode_{TAGS[tag]}")(tag, *rest)
-        except WireError:
-            raise
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError, RuntimeError) as error:
-            raise WireError(f"a value that is not as agreed ({type(error).__name__})") from error
-
-    def decode_sequence(self, tag: str, items: Node) -> object:
-        """A list, tuple or set."""
-        values = self.items(items)
-        if tag in ("set", "frozenset"):
-            self.expect_quick_hashes(values)
-        return SEQUENCES[tag](values)
-
-    def decode_dict(self, _tag: str, keys: Node, values: Node) -> dict[object, object]:
-        """A dictionary."""
-        names = self.items(keys)
-        self.expect_quick_hashes(names)
-        return dict(zip(names, self.items(values), strict=True))
-
-    def decode_bytes(self, tag: str, buffer: int) -> bytes | bytearray:
-        """Bytes or a bytearray."""
-        data = self.take(buffer)
-        return bytes(data) if tag == "bytes" else bytearray(data)
-
-    def decode_text(self, _tag: str, buffer: int) -> str:
-        """A long text."""
-        data = self.take(buffer)
-        if len(data) > MAX_TEXT_BYTES:
-            raise WireError(f"a text of {len(data):,} bytes is too long")
-        return str(data, "utf-8")
-
-    def decode_tensor(self, _tag: str, buffer: int, dtype: str, shape: list[int]) -> torch.Tensor:
-        """A tensor in memory of its own."""
-        data = self.take(buffer)
-        expect_size(data, shape, DTYPES[dtype].itemsize)
-        expect_truth(data, dtype)
-        if not len(data):
-            return torch.empty(shape, dtype=DTYPES[dtype])
-        return torch.frombuffer(data, dtype=DTYPES[dtype]).reshape(shape)
-
-    def decode_array(self, _tag: str, buffer: int, dtype: str, shape: list[int]) -> object:
-        """A NumPy array in memory of its own."""
-        if dtype not in ARRAY_DTYPES:
-            raise WireError(f"an array of {dtype}")
-        data = self.take(buffer)
-        expect_size(data, shape, np.dtype(dtype).itemsize)
-        expect_truth(data, dtype)
-        return np.frombuffer(data, dtype=dtype).reshape(shape)
-
-    def decode_meta(self, _tag: str, dtype: str, shape: list[int]) -> torch.Tensor:
-        """A tensor without data."""
-        return torch.empty(checked(shape), dtype=DTYPES[dtype], device="meta")
-
-    def decode_name(self, tag: str, name: str) -> object:
-        """A dtype or a device."""
-        return DTYPES[name] if tag == "dtype" else torch.device(name)
-
-    def expect_quick_hashes(self, keys: list[Any]) -> None:
-        """Refuse many keys that may have been chosen to have one hash: each is compared with all.
-
-        Raises:
-            WireError: they are too many, or too long, for what they are.
-        """
-        kinds = set(map(type, keys))
-        integers = [key for key in keys if type(key) is int]
-        if kinds <= {int, str, bytes} and max(map(abs, integers), default=0) < MAX_SIZE:
-            return
-        self.comparisons += len(keys) * sum(map(parts, keys))
-        if self.comparisons > MAX_COMPARISONS:
-            raise WireError("too many keys that are no text, bytes or ordinary integers")
-
-    def items(self, node: Node) -> list[Any]:
-        """The items of a sequence."""
-        tag, *rest = node
-        if tag == "items":
-            return [self.decode(item) for item in rest[0]]
-        if tag == "ints":
-            return list(numbers(self.take(rest[0])).tolist())
-        if tag == "blobs":
-            data = self.take(rest[0])
-            lengths = numbers(self.take(rest[1]))
-            if (lengths < 0).any() or (lengths > len(data)).any() or lengths.sum() != len(data):
-                raise WireError("lengths that are not as agreed")
-            ends = np.cumsum(lengths).tolist()
-            joined = bytes(data)
-            return [joined[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-        if tag == "rows":
-            width, flat = rest[0], self.items(rest[1])
-            if type(width) is not int or not 0 < width <= len(flat) or len(flat) % width:
-                raise WireError("rows that are not as agreed")
-            return list(zip(*[iter(flat)] * width, strict=True))
-        raise WireError("a sequence that is not as agreed")
+def number_of_items(key: object) -> int:
+    """Return how many objects there are to compare in a key, if it is a tuple or frozenset."""
+    if not isinstance(key, (tuple, frozenset)):
+        return 0
+    return 1 + len(key) + sum(map(number_of_items, key))
 
 
-TAGS = {
-    **dict.fromkeys(SEQUENCES, "sequence"),
-    **dict.fromkeys(("dtype", "device"), "name"),
-    **dict.fromkeys(("bytes", "bytearray"), "bytes"),
-    "dict": "dict",
-    "text": "text",
-    "tensor": "tensor",
-    "ndarray": "array",
-    "meta": "meta",
+def encode_bytes(encoder: Encoder, value: bytes | bytearray) -> Node:
+    """Return the node of bytes or of a bytearray."""
+    tag = "bytes" if isinstance(value, bytes) else "bytearray"
+    short = len(value) <= MAX_BYTES_AS_TEXT
+    return [tag, value.decode("latin-1") if short else encoder.buffer(memoryview(bytes(value)))]
+
+
+def decode_bytes(decoder: Decoder, content: str | int) -> bytes:
+    """Return bytes."""
+    if isinstance(content, str):
+        return content.encode("latin-1")
+    return bytes(decoder.take(content))
+
+
+def encode_tensor(encoder: Encoder, tensor: torch.Tensor) -> Node:
+    """Return the node of a tensor: a plain, dense copy of its values in main memory."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in DTYPES:
+        raise WireError(f"a tensor of dtype {dtype} cannot be passed on")
+    shape = list(tensor.shape)
+    if tensor.device.type == "meta":
+        return ["meta", dtype, shape]
+    if tensor.numel() * tensor.element_size() > MAX_BODY_BYTES:
+        raise WireError(f"a tensor of shape {tuple(shape)} is too large")
+    return ["tensor", encoder.buffer(raw(tensor)), dtype, shape]
+
+
+def decode_tensor(decoder: Decoder, buffer: int, dtype: str, shape: list[int]) -> torch.Tensor:
+    """Return a tensor in memory of its own."""
+    data = expect_elements(decoder.take(buffer), DTYPES[dtype].itemsize, dtype, shape)
+    if not len(data):
+        return torch.empty(shape, dtype=DTYPES[dtype])
+    return torch.frombuffer(data, dtype=DTYPES[dtype]).reshape(shape)
+
+
+def decode_meta(_decoder: Decoder, dtype: str, shape: list[int]) -> torch.Tensor:
+    """Return a tensor without data."""
+    return torch.empty(expect_shape(shape), dtype=DTYPES[dtype], device="meta")
+
+
+def encode_array(encoder: Encoder, value: np.ndarray[Any, Any]) -> Node:
+    """Return the node of a NumPy array."""
+    name = value.dtype.name
+    if name not in ARRAY_DTYPES or value.nbytes > MAX_BODY_BYTES:
+        raise WireError(f"an array of {value.size} {name} cannot be passed on")
+    plain = np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(-1)
+    return ["ndarray", encoder.buffer(plain.view(np.uint8).data), name, list(value.shape)]
+
+
+def decode_array(decoder: Decoder, buffer: int, dtype: str, shape: list[int]) -> object:
+    """Return a NumPy array in memory of its own."""
+    if dtype not in ARRAY_DTYPES:
+        raise WireError(f"an array of {dtype}")
+    data = expect_elements(decoder.take(buffer), np.dtype(dtype).itemsize, dtype, shape)
+    return np.frombuffer(data, dtype=dtype).reshape(shape)
+
+
+SEQUENCES = (list, tuple, set, frozenset)
+ENCODERS: tuple[tuple[Any, Callable[[Encoder, Any], Node]], ...] = (
+    (str, lambda _, value: str.encode(value, "utf-8", "replace").decode()),
+    ((bytes, bytearray), encode_bytes),
+    *(
+        (kind, lambda encoder, value, tag=kind.__name__: [tag, encoder.items(value)])
+        for kind in SEQUENCES
+    ),
+    (dict, lambda encoder, value: ["dict", encoder.items(value), encoder.items(value.values())]),
+    (torch.Tensor, encode_tensor),
+    (np.ndarray, encode_array),
+    (np.generic, lambda encoder, value: encoder.encode(value.item())),
+    (torch.dtype, lambda _, value: ["dtype", str(value).removeprefix("torch.")]),
+    (torch.device, lambda _, value: ["device", str(value)]),
+    (int, lambda _, value: int(value)),
+    ((Real, Decimal), lambda _, value: float(value)),
+)
+DECODERS: dict[str, Callable[..., object]] = {
+    "bytes": decode_bytes,
+    "bytearray": lambda decoder, content: bytearray(decode_bytes(decoder, content)),
+    "list": Decoder.items,
+    "tuple": lambda decoder, nodes: tuple(decoder.items(nodes)),
+    "set": lambda decoder, nodes: set(decoder.keys(nodes)),
+    "frozenset": lambda decoder, nodes: frozenset(decoder.keys(nodes)),
+    "dict": lambda decoder, keys, values: dict(
+        zip(decoder.keys(keys), decoder.items(values), strict=True)
+    ),
+    "tensor": decode_tensor,
+    "meta": decode_meta,
+    "ndarray": decode_array,
+    "dtype": lambda _, name: DTYPES[name],
+    "device": lambda _, name: torch.device(name),
 }
 
 
-def checked(shape: list[int]) -> list[int]:
-    """The shape, if it is one."""
+def raw(tensor: torch.Tensor) -> memoryview:
+    """Return the bytes of a tensor's values, in row-major order."""
+    plain = torch.Tensor.detach(tensor)
+    if plain.layout != torch.strided:
+        plain = plain.to_dense()
+    plain = plain.cpu().resolve_conj().resolve_neg().contiguous()
+    if plain.numel() <= 1:
+        # It counts as contiguous with any stride, and a view as bytes needs one of 1.
+        plain = plain.clone(memory_format=torch.contiguous_format)
+    return plain.reshape(-1).view(torch.uint8).numpy().data
+
+
+def without_repeats(tensor: torch.Tensor, stride: Sequence[int]) -> torch.Tensor:
+    """Return the part of a tensor that holds each element once.
+
+    Args:
+        tensor: of the shape of an expanded tensor.
+        stride: of the expanded tensor; it is 0 along the expanded dimensions.
+    """
+    return tensor[tuple(slice(None if step else 1) for step in stride)]
+
+
+def expect_shape(shape: list[int]) -> list[int]:
+    """Return a shape, if it is one."""
     if len(shape) > MAX_DIMENSIONS or not all(type(size) is int and size >= 0 for size in shape):
         raise WireError("a shape that is not as agreed")
     # Strides are computed from all sizes, also where one of them is zero.
@@ -365,28 +293,16 @@ def checked(shape: list[int]) -> list[int]:
     return shape
 
 
-def parts(key: object) -> int:
-    """How much there is to compare in a key: a tuple and all that it holds."""
-    return 1 + sum(map(parts, key)) if type(key) is tuple else 1
+def expect_elements(data: memoryview, itemsize: int, dtype: str, shape: list[int]) -> memoryview:
+    """Return a buffer, if it holds exactly a shape's elements.
 
-
-def numbers(data: memoryview) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The integers in a buffer."""
-    if len(data) > MAX_ITEMS * 8:
-        raise WireError(f"a sequence of {len(data) // 8:,} items is too long")
-    return np.frombuffer(data, dtype=np.int64)
-
-
-def expect_truth(data: memoryview, dtype: str) -> None:
-    """Refuse what is neither true nor false: comparisons with it can have any result."""
+    Comparisons with a truth value that is neither true nor false can have any result.
+    """
+    if len(data) != math.prod(expect_shape(shape)) * itemsize:
+        raise WireError("a buffer whose size does not match its shape")
     if dtype == "bool" and len(data) and np.frombuffer(data, dtype=np.uint8).max() > 1:
         raise WireError("a truth value that is neither true nor false")
-
-
-def expect_size(data: memoryview, shape: list[int], itemsize: int) -> None:
-    """Refuse a buffer that does not hold exactly a shape's elements."""
-    if len(data) != math.prod(checked(shape)) * itemsize:
-        raise WireError("a buffer whose size does not match its shape")
+    return data
 
 
 def is_plain(value: object) -> bool:

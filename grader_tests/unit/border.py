@@ -46,8 +46,8 @@ def session_with(**adapters: Callable[..., object]) -> Serve:
             while True:
                 session.answer(*channel.receive())
         finally:
-            if session.scratch is not None:
-                shutil.rmtree(session.scratch)
+            if session.standins.scratch is not None:
+                shutil.rmtree(session.standins.scratch)
 
     return serve
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cs336_grader.running.conversation import UNUSABLE
-from cs336_grader.running.restoring import checked_state
+from cs336_grader.running.optimizers import checked_state
 
 State = dict[str, Any]
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {

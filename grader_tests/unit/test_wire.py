@@ -16,16 +16,15 @@ from hypothesis import strategies as st
 from cs336_grader.worker.channel import MAX_HEADER_BYTES, Channel, WireError
 from cs336_grader.worker.values import DTYPES, Decoder, Encoder
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
-hashable = st.integers() | st.text() | st.binary() | st.tuples(st.integers(), st.binary())
+text = st.text(st.characters(codec="utf-8"))
+scalars = st.one_of(
+    *(st.none(), st.booleans(), st.integers(), st.floats(), text, st.binary()),
+    st.binary(min_size=2000),
+)
+hashable = st.integers() | text | st.binary() | st.tuples(st.integers(), st.binary())
 values = st.recursive(
-    scalars | st.lists(st.integers(), min_size=20) | st.lists(st.binary(), min_size=20),
-    lambda inner: (
-        st.lists(inner)
-        | st.tuples(inner, inner)
-        | st.lists(st.tuples(st.binary(), st.binary()), min_size=20)
-        | st.dictionaries(hashable, inner)
-    ),
+    scalars,
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(hashable, inner),
 )
 
 
@@ -57,9 +56,7 @@ def carried(value: object) -> object:
 
 @given(values)
 def test_plain_values_arrive_as_they_were(value: object) -> None:
-    """Whatever is nested in whatever, repr sees no difference."""
-    if "\ud800" <= max(repr(value)) <= "\udfff":
-        return
+    """Nested in any way; repr shows no difference."""
     assert repr(carried(value)) == repr(value)
 
 
@@ -91,7 +88,8 @@ def test_unusual_tensors_arrive_dense_and_plain() -> None:
 
 
 def test_numpy_values_arrive() -> None:
-    """Arrays stay arrays, NumPy's scalars become Python's."""
+    """Arrays stay arrays, NumPy's scalars become Python's, half a surrogate pair a mark."""
+    assert carried("\ud800") == "?"
     array = carried(np.arange(6, dtype=np.uint16).reshape(2, 3).T)
     assert isinstance(array, np.ndarray)
     assert (array.dtype, array.tolist()) == (np.uint16, [[0, 3], [1, 4], [2, 5]])
@@ -165,57 +163,18 @@ def test_a_broken_frame_is_an_end(pair: tuple[socket.socket, Channel]) -> None:
 
 
 def test_keys_of_one_hash_are_refused() -> None:
-    """A dictionary or a set of such keys takes quadratic time."""
-    keys = [i * (2**61 - 1) for i in range(2000)]
-    for node in (["dict", ["items", keys], ["items", keys]], ["set", ["items", keys]]):
-        with pytest.raises(WireError):
-            Decoder([]).decode(node)
-    ways = [0, 2**61 - 1, 1 - 2**61]
-    long = [[a, b, c, d, *[0] * 200] for a in ways for b in ways for c in ways for d in ways]
-    for count in (1, 3):
-        flat = [np.array(long * count).reshape(-1).view(np.uint8).data]
-        with pytest.raises(WireError) if count > 1 else nullcontext():
-            Decoder(flat).decode(["set", ["rows", 204, ["ints", 0]]])
+    """Dictionaries and sets of such keys take quadratic time, all of a frame together."""
+    same = [i * (2**61 - 1) for i in range(1, 1001)]
+    alike = [["tuple", [-1 - (i >> bit & 1) for bit in range(10)]] for i in range(1000)]
+    for keys in (same, alike[:250]):
+        for node in (["set", keys], ["frozenset", keys], ["dict", keys, [None] * len(keys)]):
+            assert len(Decoder([]).decode(node)) == len(keys)
+            with pytest.raises(WireError):
+                Decoder([]).decode(["list", [node] * 3])
+    with pytest.raises(WireError):
+        Decoder([]).decode(["set", [["frozenset", [key]] for key in alike]])
     assert len(carried({(i, i): i for i in range(900)})) == 900  # type: ignore[arg-type]
     assert len(carried(dict.fromkeys(range(5000)))) == 5000  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("lengths", [[8, -8, 8], [4], [9], [2**62, 2**62, 8], [-1, 9]])
-def test_lengths_that_do_not_add_up_are_refused(lengths: list[int]) -> None:
-    """A buffer cannot be multiplied by going back and forth in it."""
-    buffers = [memoryview(bytearray(8)), np.array(lengths, dtype=np.int64).view(np.uint8).data]
-    with pytest.raises(WireError):
-        Decoder(buffers).decode(["list", ["blobs", 0, 1]])
-
-
-@pytest.mark.parametrize("kind", ["ints", "blobs"])
-def test_sequences_that_take_many_times_their_space_are_refused(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A frame of a gigabyte would become objects of many."""
-    monkeypatch.setattr("cs336_grader.worker.values.MAX_ITEMS", 10)
-    node = {"ints": ["ints", 0], "blobs": ["blobs", 1, 0]}[kind]
-    for items, refused in ((10, False), (11, True)):
-        buffers = [memoryview(bytearray(8 * items)), memoryview(b"")]
-        with pytest.raises(WireError) if refused else nullcontext():
-            assert len(Decoder(buffers).decode(["list", node])) == items
-
-
-def test_keys_of_many_dictionaries_count_together() -> None:
-    """A frame holds thousands of them, each no larger than allowed."""
-    keys = [i * (2**61 - 1) for i in range(1000)]
-    few, many = (["list", ["items", [["set", ["items", keys]]] * count]] for count in (2, 4))
-    assert len(Decoder([]).decode(few)) == 2
-    with pytest.raises(WireError):
-        Decoder([]).decode(many)
-
-
-def test_a_text_is_as_long_as_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One unusual character makes it four times as long here."""
-    monkeypatch.setattr("cs336_grader.worker.values.MAX_TEXT_BYTES", 5000)
-    for length, refused in ((5000, False), (5001, True)):
-        with pytest.raises(WireError) if refused else nullcontext():
-            assert carried("x" * length) == "x" * length
 
 
 @pytest.mark.parametrize("kind", ["tensor", "ndarray"])
@@ -232,22 +191,19 @@ def test_what_is_neither_true_nor_false_is_refused(kind: str) -> None:
         {},
         [],
         ["unknown"],
+        [["list"], []],
         ["list"],
         ["list", 3],
-        ["list", ["items"]],
-        ["list", ["rows", 2, ["items", [1, 2, 3]]]],
-        ["list", ["rows", 0, ["items", []]]],
-        ["list", ["rows", 10**15, ["items", []]]],
-        ["text", 0],
-        ["text", None],
-        ["dict", ["items", [["text", 0]]], ["items", [0]]],
-        ["list", ["rows", 10**9, ["items", [1]]]],
-        ["list", ["blobs", 0, 9]],
-        ["list", ["items", [["bytes", 0], ["bytes", 0]]]],
+        ["list", {}],
+        ["list", "text"],
+        ["dict", [1], []],
+        ["dict", [["list", []]], [1]],
+        ["bytes", None],
+        ["bytes", 1],
+        ["bytes", "\u0100"],
+        ["list", [["bytes", 0], ["bytes", 0]]],
         ["tensor", 0, "int8", [10**4000] * 1000],
         ["tensor", 0, "int8", [0, 2**63]],
-        ["dict", ["items", [1]], ["items", []]],
-        ["dict", ["items", [["list", ["items", []]]]], ["items", [1]]],
         ["tensor", 0, "float32", [2**40]],
         ["tensor", 0, "float32", [-1]],
         ["tensor", 0, "float32", [1.5]],

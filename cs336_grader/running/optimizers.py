@@ -1,26 +1,93 @@
-"""Checks the state of an optimizer of torch that comes back from the worker.
+"""Optimizers that the judge and the worker share.
 
-Torch steps in native code that trusts the state: a fused step reads and writes as many elements of
-it as its parameter has. A new optimizer's first step over parameters of the same shapes shows what
-a state consists of.
+A ``MirroredOptimizer`` stands in the judge for one of the submission's class, which stays in the
+worker. One of torch's own is the judge's and has a stand-in in the worker (worker/standins.py);
+``checked_state`` checks the state that comes back from there. Torch steps in native code that
+trusts the state: a fused step reads and writes as many elements of it as its parameter has. A new
+optimizer's first step over parameters of the same shapes shows which state is right.
 """
 
 import inspect
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
 from cs336_grader.worker.channel import WireError
+from cs336_grader.worker.values import is_plain
 
+from .remote import Caller, RemoteObject
+
+Group = dict[str, Any]
 # They decide how a step is computed, and change no result: the check's values stay.
 IMPLEMENTATION = ("foreach", "fused", "capturable", "differentiable")
 
 
+class MirroredOptimizer(RemoteObject):
+    """The submission's optimizer, in the worker, over parameters that are in this process.
+
+    Its methods run in the worker. Parameters, gradients and hyperparameters are sent before, and
+    come back. Its state stays in the worker.
+
+    Attributes:
+        param_groups: as torch has them; hyperparameters may be changed between steps.
+    """
+
+    def __init__(self, caller: Caller, key: int) -> None:
+        super().__init__(caller, key, "optimizer")
+        self.param_groups: list[Group] = []
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
+
+    def take_over(self, groups: list[Group]) -> None:
+        """Take the groups from the worker; a known group stays the same dictionary."""
+        self.param_groups += [{} for _ in groups[len(self.param_groups) :]]
+        for group, given in zip(self.param_groups, groups, strict=True):
+            group.update(given)
+
+
+def checked_groups(
+    given: Any, fewest: int, parameter: Callable[[int], torch.Tensor]
+) -> list[Group]:
+    """Return the groups of an optimizer in the worker, over the parameters here.
+
+    Args:
+        given: the hyperparameters of each group, and the keys of its parameters; nothing in it is
+            relied on.
+        fewest: how many groups there were before.
+        parameter: returns the parameter of a key.
+
+    Raises:
+        WireError, LookupError: no optimizer has such groups.
+    """
+    if type(given) is not list or not all(map(is_group, given)):
+        raise WireError("a group of an optimizer is not as agreed")
+    keys = [key for _, own in given for key in own]
+    if len(set(keys)) < len(keys):
+        raise WireError("an optimizer has a parameter twice")
+    if len(given) < fewest:
+        raise WireError("an optimizer has fewer groups than it had")
+    return [{**options, "params": list(map(parameter, own))} for options, own in given]
+
+
+def is_group(given: Any) -> bool:
+    """Return True for a pair of plain hyperparameters by name, and a list of keys."""
+    if type(given) is not tuple or [*map(type, given)] != [dict, list]:
+        return False
+    options, keys = given
+    named = all(type(name) is str and is_plain(value) for name, value in options.items())
+    return named and all(type(key) is int for key in keys)
+
+
 def checked_state(optimizer: torch.optim.Optimizer, given: Any) -> dict[str, Any]:
-    """A state dict that can be loaded: the given hyperparameters and state.
+    """Return a state dict that can be loaded: the given hyperparameters and state.
 
     Args:
         optimizer: one of torch's own.
@@ -30,6 +97,8 @@ def checked_state(optimizer: torch.optim.Optimizer, given: Any) -> dict[str, Any
         WireError: torch would never make it for these parameters.
         LookupError, TypeError, ValueError, RuntimeError: it is no state dict.
     """
+    if type(given) is not dict or type(given["state"]) is not dict:
+        raise WireError("the state of an optimizer is no dictionary")
     own = optimizer.state_dict()
     groups, states = [], []
     for group, held, sent in zip(
@@ -45,7 +114,7 @@ def checked_state(optimizer: torch.optim.Optimizer, given: Any) -> dict[str, Any
 
 
 def option(name: str, own: object, sent: dict[str, object]) -> object:
-    """The worker's value of a hyperparameter; what else a group holds stays as it is here.
+    """Return the worker's value of a hyperparameter, and the judge's of anything else in a group.
 
     Raises:
         WireError: it is no value of this hyperparameter.
@@ -88,7 +157,7 @@ def fits(value: Any, own: torch.Tensor | np.ndarray[Any, Any]) -> bool:
 def first_states(
     kind: type[torch.optim.Optimizer], group: dict[str, Any], tensors: list[torch.Tensor]
 ) -> list[dict[str, Any]]:
-    """The state of each parameter of a group after a first step.
+    """Return the state of each parameter of a group after a first step.
 
     Raises:
         WireError: the optimizer refuses the hyperparameters.
@@ -107,12 +176,12 @@ def first_states(
 
 
 def entries(found: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
-    """The state of one parameter, if it is one.
+    """Return the state of one parameter, if it is one.
 
     Raises:
         WireError: torch would never make it.
     """
-    if found.keys() != expected.keys():
+    if type(found) is not dict or found.keys() != expected.keys():
         raise WireError("the state of an optimizer has other entries than torch gives it")
     steps = {"step": count(found["step"], expected["step"])} if "step" in found else {}
     for name, value in (found | steps).items():
@@ -122,7 +191,7 @@ def entries(found: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
 
 
 def count(value: Any, own: torch.Tensor) -> torch.Tensor:
-    """A number of steps, which a submission may keep in any dtype.
+    """Return a number of steps, which a submission may keep in any dtype.
 
     Raises:
         WireError: no optimizer takes so many steps.
