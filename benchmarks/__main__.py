@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import grading, growth, learning, tokenizing
+from benchmarks import growth, learning, tokenizing
 from benchmarks.report import machine, table
 
 DOCUMENT = Path("docs/performance.md")
@@ -39,7 +39,6 @@ def main() -> None:
         "lengths": growth.steps([(4, 64), (4, 128), (4, 256), (4, 512)], 3),
         "batches": growth.steps([(2, 128), (4, 128), (8, 128), (16, 128)], 3),
         "generations": growth.generations([32, 64, 128, 256, 384]),
-        "grading": grading.profile(3),
     }
     text = NOTES.read_text(encoding="utf-8").replace("{machine}", machine())
     for name, rows in tables.items():

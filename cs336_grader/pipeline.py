@@ -3,19 +3,30 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import grading
 from .intake import NothingToGradeError, stage
+from .judges import (
+    CannotForkError,
+    Conditions,
+    JudgeStarter,
+    Lesson,
+    Template,
+    lesson,
+    measured,
+    results,
+)
+from .judges import Event as Found
 from .judging import choice
-from .ledger import Ledger
 from .records import (
+    CheckResult,
     CouldNotJudgeError,
-    ForbiddenCall,
     LostJudgeError,
     Measurement,
-    Outcome,
     Progress,
     Report,
     Staged,
@@ -24,8 +35,7 @@ from .records import (
 )
 from .reports.formats import publish
 from .request import Request
-from .rubric import Assignment, Limits, load_assignment
-from .trusted import Conditions, Start, closed_here, outcomes
+from .rubric import Assignment, load_assignment
 
 # Made anew after each of two hundred checks, the report would take a second of the run.
 PUBLISHED_EVERY_SECONDS = 0.5
@@ -45,60 +55,82 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The process that judges has ended before its time."""
+    """The judge has ended before its time."""
 
     reason: str
 
 
-Event = Planned | Progress | Outcome | Usage | Lost
+Event = Planned | Progress | CheckResult | Usage | Lost
 Watch = Callable[[Event], None]
 
 
-def grade(request: Request, watch: Watch, start: Start | None = None) -> Report:
+def grade(request: Request, watch: Watch, starter: JudgeStarter | None = None) -> Report:
     """Grade a submission; what is known meanwhile lies in the report folder.
 
     Args:
         request: what to grade.
         watch: is told how many checks there are, and of each as it begins and ends.
-        start: starts the process that judges, as in ``Conditions``.
+        starter: starts judges that know the assignment and the seed; they are made if None.
 
     Raises:
         RubricError: the assignment cannot be used.
         UnknownNameError: it lacks a problem or a track that was asked for.
         WrongRequestError: something else that was asked for is not there.
+        CannotForkError: the starter's processes have ended.
         OSError: the report cannot be written.
     """
-    ledger = Ledger(request, assignment_asked_for(request))
-    partial = [each for each in request.destinations if each.format.partial]
+    assignment, journal = assignment_asked_for(request), grading.Journal()
+    plan = grading.plan_before(request, assignment)
     # Every file, so that none of an earlier run stays and a path that cannot be written is known.
-    publish(ledger.report(NOT_REACHED), request.destinations)
-    published = time.monotonic()
+    publish(grading.scored(request, plan, journal, NOT_REACHED), request.destinations)
     absent = BROKEN_OFF
     try:
-        with contextlib.closing(events(ledger, start)) as stream:
-            for event in stream:
-                ledger.note(event)
-                due = time.monotonic() - published > PUBLISHED_EVERY_SECONDS
-                if isinstance(event, Outcome) and due:
-                    publish(ledger.report(NOT_REACHED), partial)
-                    published = time.monotonic()
-                if isinstance(event, Event):
-                    watch(event)
+        with run_folder() as run:
+            staged = staged_in(run, request, assignment)
+            plan = grading.plan(request, assignment, staged)
+            watch(Planned(staged, len(plan.checks)))
+            conditions = Conditions(run, request.isolation, request.worker_python)
+            with (
+                own_starter(starter, plan, request.seed) as begin,
+                closing(results(begin, staged, plan.assignment, plan.checks, conditions)) as events,
+            ):
+                follow(events, journal, watch, lambda: publish_partial(request, plan, journal))
         absent = NOT_REPORTED
     except NothingToGradeError as fault:
-        ledger.fail_everything(f"Nothing could be run. {fault}")
-    except LostJudgeError as reason:
-        absent = str(reason)
-        watch(Lost(absent))
+        journal.fail_everything(plan.checks.values(), f"Nothing could be run. {fault}")
     except CouldNotJudgeError as reason:
         absent = str(reason)
-    except WrongRequestError as reason:
+        if isinstance(reason, LostJudgeError):
+            watch(Lost(absent))
+    except (CannotForkError, WrongRequestError) as reason:
         absent = str(reason)
         raise
     finally:
-        report = ledger.report(absent)
+        report = grading.scored(request, plan, journal, absent)
         publish(report, request.destinations)
     return report
+
+
+def follow(
+    events: Iterator[Found],
+    journal: grading.Journal,
+    watch: Watch,
+    publish_partial: Callable[[], None],
+) -> None:
+    """Note what a judge finds, publish it now and then, and pass it on."""
+    published = time.monotonic()
+    for event in events:
+        journal.note(event)
+        if time.monotonic() - published > PUBLISHED_EVERY_SECONDS:
+            publish_partial()
+            published = time.monotonic()
+        if isinstance(event, Event):
+            watch(event)
+
+
+def publish_partial(request: Request, plan: grading.Plan, journal: grading.Journal) -> None:
+    """Write what is known so far, in the formats that can say that it is not all."""
+    publish(grading.scored(request, plan, journal, NOT_REACHED), request.partial)
 
 
 def assignment_asked_for(request: Request) -> Assignment:
@@ -113,29 +145,45 @@ def assignment_asked_for(request: Request) -> Assignment:
     )
 
 
-def events(
-    ledger: Ledger, start: Start | None
-) -> Generator[Event | Measurement | ForbiddenCall, None, None]:
-    """Stage the submission, then judge it."""
-    request, assignment = ledger.request, ledger.assignment
+def staged_in(run: Path, request: Request, assignment: Assignment) -> Staged:
+    """Stage the submission in the folder of a run."""
+    into = run / "staged"
+    into.mkdir()
+    return stage(
+        request.submission,
+        assignment.adapter_names,
+        into,
+        package=assignment.rubric.package,
+        revision=request.revision,
+        adapters=request.adapters,
+        python=request.worker_python,
+    )
+
+
+@contextlib.contextmanager
+def own_starter(
+    starter: JudgeStarter | None, plan: grading.Plan, seed: int
+) -> Iterator[JudgeStarter]:
+    """Give the starter, or one for this submission alone if there is none.
+
+    Raises:
+        CouldNotJudgeError: the processes of the one for this submission have ended.
+    """
+    if starter is not None:
+        yield starter
+        return
+    try:
+        with Template(lesson(plan.assignment, seed, plan.checks.values())) as template:
+            yield template.judges
+    except CannotForkError as error:
+        raise CouldNotJudgeError(str(error)) from error
+
+
+@contextlib.contextmanager
+def run_folder() -> Iterator[Path]:
+    """A folder for one run, removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
-        into = Path(run, "staged")
-        into.mkdir()
-        staged = stage(
-            request.submission,
-            assignment.adapter_names,
-            into,
-            package=assignment.rubric.package,
-            revision=request.revision,
-            adapters=request.adapters,
-            python=request.worker_python,
-        )
-        ledger.admit(staged)
-        yield Planned(staged, len(ledger.checks))
-        conditions = Conditions(Path(run), request.isolation, request.worker_python, start)
-        yield from outcomes(
-            staged, ledger.assignment, conditions, seed=request.seed, checks=ledger.checks
-        )
+        yield Path(run)
 
 
 def examine(worker_python: str) -> Measurement:
@@ -144,7 +192,7 @@ def examine(worker_python: str) -> Measurement:
     Raises:
         CouldNotJudgeError: no worker could be started.
     """
-    with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as run:
-        staged = Path(run, "staged")
+    with run_folder() as run, Template(Lesson("", 0, (), None)) as template:
+        staged = run / "staged"
         staged.mkdir()
-        return closed_here(staged, Limits(), Conditions(Path(run), "auto", worker_python))
+        return measured(template.judges, staged, Conditions(run, "auto", worker_python))

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from .pipeline import Event, Planned, Watch
-from .records import Outcome, Progress
+from .records import CheckResult, Progress
 
 
 @contextlib.contextmanager
@@ -28,7 +28,7 @@ def progress_shown(console: Console) -> Iterator[Watch]:
                     bar.update(task, total=checks)
                 case Progress(check=check):
                     bar.update(task, description=check)
-                case Outcome():
+                case CheckResult():
                     bar.advance(task)
 
         yield watch

@@ -102,26 +102,6 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the judge saw of one check, named by its function.
-
-    Attributes:
-        message: the facts, without the requirement; empty where the check passed.
-        picture: of a comparison of numbers that failed.
-        mistakes: the ids of the known mistakes any of which explains all that failed.
-        nothing_ran: whether it failed because the submission has nothing that could be run.
-    """
-
-    check: str
-    verdict: Verdict
-    message: str
-    duration_seconds: float
-    picture: Picture | None = None
-    mistakes: tuple[str, ...] = ()
-    nothing_ran: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ForbiddenCall:
     """Something that the assignment's rules are about and that a check's run entered.
 
@@ -140,7 +120,7 @@ class ForbiddenCall:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check in the report.
+    """What became of a check: the judge's result, as the report has it.
 
     Attributes:
         id: its file and function, as in "tests/test_model.py::test_rope".
@@ -162,6 +142,11 @@ class CheckResult:
     picture: Picture | None = None
     mistakes: tuple[str, ...] = ()
     nothing_ran: bool = False
+
+    @property
+    def name(self) -> str:
+        """The check's function."""
+        return self.id.rpartition("::")[2]
 
 
 @dataclass(frozen=True, slots=True)

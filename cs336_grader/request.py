@@ -64,3 +64,8 @@ class Request:
     def destinations(self) -> tuple[Destination, ...]:
         """All that the report is written to."""
         return Destination(FORMATS["json"], self.report_file), *self.formats
+
+    @property
+    def partial(self) -> tuple[Destination, ...]:
+        """Where it is written while the run goes on."""
+        return tuple(each for each in self.destinations if each.format.partial)

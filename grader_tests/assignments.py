@@ -3,16 +3,14 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from cs336_grader.judging.diagnosis import Scope
 from cs336_grader.judging.suite import Suite
-from cs336_grader.rubric import Check, load_assignment
-from cs336_grader.trusted import scope
+from cs336_grader.rubric import Check, Scope, load_assignment, scope
 
 ROOT = Path(__file__).parents[1]
 TINY = ROOT / "grader_tests" / "tiny_assignment"
 ASSIGNMENT = load_assignment(ROOT)
 # What failed comparisons of the repository's own assignment are explained with.
-SCOPE = Scope(**(scope(ASSIGNMENT) or {}))
+SCOPE = scope(ASSIGNMENT, ASSIGNMENT.checks) or Scope("", {}, {}, 0.0)
 
 
 def checks_of(*problems: str) -> list[Check]:
@@ -22,4 +20,4 @@ def checks_of(*problems: str) -> list[Check]:
 
 def suite_of(checks: Iterable[Check], seed: int = 0) -> Suite:
     """Some checks of that assignment, in this order."""
-    return Suite(ROOT, seed, {check.name: check.file for check in checks})
+    return Suite(ROOT, seed, {check.name: check for check in checks})

@@ -134,7 +134,7 @@ def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> Any:
     assignment = assignment_in(folder)
     known = catalogue(assignment, "known_mistakes")
     chosen = {
-        check.name: check.file
+        check.name: check
         for check in assignment.checks.values()
         if check.file == file and (not checks or check.name in checks)
     }

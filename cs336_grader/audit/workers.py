@@ -140,6 +140,6 @@ def work(folder: Path, job: Job) -> Trials:
     assignment = assignment_in(folder)
     own = catalogues_in(folder).implementations[job.problem]
     chosen = tuple(known for known in own if is_tried(known.entry.kind, job))
-    checks = {c.name: c.file for c in assignment.checks.values() if c.problem == job.problem}
+    checks = {c.name: c for c in assignment.checks.values() if c.problem == job.problem}
     suite = Suite(folder, job.seed, checks)
     return tried(job, suite, chosen, assignment.rubric.limits.check_seconds)

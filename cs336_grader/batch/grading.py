@@ -4,14 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cs336_grader import pipeline
-from cs336_grader.ledger import Ledger
-from cs336_grader.preforked import GoneError
+from cs336_grader.grading import Journal, plan_before, scored
+from cs336_grader.judges import CannotForkError, JudgeStarter
 from cs336_grader.records import Report, Usage, WrongRequestError
 from cs336_grader.reports import summary
 from cs336_grader.reports.formats import FORMATS, Destination, publish
 from cs336_grader.reports.plain_text import plain_line
 from cs336_grader.request import Request
-from cs336_grader.trusted import Start
 
 from . import likeness
 from .reasons import MAX_REASON, why_not_judged, why_nothing_ran
@@ -19,7 +18,7 @@ from .records import Graded, Record, Status, save
 from .settings import Settings
 from .submissions import Submission, digest
 
-# One that ends the process that judges may have been unlucky once.
+# One that ends the judge may have been unlucky once.
 MOST_ATTEMPTS = 2
 
 
@@ -42,23 +41,23 @@ class Notes:
                 self.usage = event
 
 
-def grade(submission: Submission, settings: Settings, out: Path, start: Start | None) -> Graded:
+def grade(submission: Submission, settings: Settings, out: Path, starter: JudgeStarter) -> Graded:
     """Grade a submission into its folder; where that goes wrong, say that it could not be judged.
 
     Raises:
-        GoneError: nothing more can be judged here.
+        CannotForkError: nothing more can be judged here.
         OSError: this cannot be written.
     """
     try:
-        return tried(submission, settings, out, start)
-    except GoneError:
+        return tried(submission, settings, out, starter)
+    except CannotForkError:
         raise
     except Exception as error:
         fault = f"A fault of this program: {type(error).__name__}: {error}"
         return set_aside(submission, settings, out, 1, fault)
 
 
-def tried(submission: Submission, settings: Settings, out: Path, start: Start | None) -> Graded:
+def tried(submission: Submission, settings: Settings, out: Path, starter: JudgeStarter) -> Graded:
     """Grade a submission, as often as it may be tried."""
     request = request_for(submission, settings, out)
     handed_in = digest(submission.path)
@@ -67,7 +66,7 @@ def tried(submission: Submission, settings: Settings, out: Path, start: Start | 
         attempts += 1
         notes = Notes()
         try:
-            report = pipeline.grade(request, notes, start)
+            report = pipeline.grade(request, notes, starter)
         except WrongRequestError as error:
             report, reason = unjudged(request, str(error)), str(error)
     status = Status.GRADED if summary.is_complete(report) else Status.NOT_JUDGED
@@ -127,6 +126,7 @@ def request_for(submission: Submission, settings: Settings, out: Path) -> Reques
 
 def unjudged(request: Request, reason: str) -> Report:
     """The report that says why nothing is judged, in its files."""
-    report = Ledger(request, pipeline.assignment_asked_for(request)).report(reason)
+    plan = plan_before(request, pipeline.assignment_asked_for(request))
+    report = scored(request, plan, Journal(), reason)
     publish(report, request.destinations)
     return report

@@ -3,7 +3,6 @@
 It has the grader and the assignment installed, exactly those of whoever asks, or it refuses.
 """
 
-import contextlib
 import io
 import tarfile
 import tempfile
@@ -13,15 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cs336_grader
-from cs336_grader.preforked import Entrance
+from cs336_grader.judges import JudgeStarter, Template
 from cs336_grader.rubric import RubricError, load_assignment
-from cs336_grader.trusted import Start
 
 from . import grading
 from .records import save
 from .settings import Settings, with_digest
 from .submissions import Submission, digest
-from .whole_class import entrance
+from .whole_class import taught
 
 
 class OtherGraderError(Exception):
@@ -65,24 +63,23 @@ class Task:
 
 
 class Kept:
-    """What a worker keeps between submissions: processes that have torch, and the answers."""
+    """What a worker of a cluster keeps between submissions: the processes that judges come from."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        # Never closed at the end: those processes notice when this one is gone.
-        self.exits = contextlib.ExitStack()
+        # Never closed at the end: its processes notice when this one is gone.
+        self.template: Template | None = None
         self.settings: Settings | None = None
-        self.way: Entrance | None = None
 
-    def start(self, settings: Settings) -> Start | None:
-        """Starts processes that judge with these settings."""
+    def starter(self, settings: Settings) -> JudgeStarter:
+        """Starts judges with these settings."""
         with self.lock:
-            if self.settings != settings:
-                self.settings = None
-                self.exits.close()
-                self.way = self.exits.enter_context(entrance(settings, Path()))
-                self.settings = settings
-            return None if self.way is None else self.way.start
+            if self.template is None or self.settings != settings:
+                if self.template is not None:
+                    self.template.close()
+                    self.template = None
+                self.template, self.settings = taught(settings, Path()), settings
+            return self.template.judges
 
 
 KEPT = Kept()
@@ -101,7 +98,7 @@ def grade(task: Task) -> Mapping[str, str] | None:
         here = settings_here(task.settings)
         out = Path(folder, "reports")
         submission = Submission(task.name, path, title=task.title)
-        found = grading.grade(submission, here, out, KEPT.start(here))
+        found = grading.grade(submission, here, out, KEPT.starter(here))
         kept = replace(found.record, settings=task.settings, digest=task.digest)
         save(out / task.name, kept)
         return {file.name: file.read_text(encoding="utf-8") for file in (out / task.name).iterdir()}

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from cs336_grader import interruptions
-from cs336_grader.preforked import Entrance
+from cs336_grader.judges import JudgeStarter
 from cs336_grader.reports.plain_text import plain_line
 
 from . import grading
@@ -37,12 +37,12 @@ class Job:
     Attributes:
         settings: what it is graded with.
         out: the folder of the class.
-        entrance: where processes that judge are asked for; they are started anew if None.
+        starter: starts judges.
     """
 
     settings: Settings
     out: Path
-    entrance: Entrance | None
+    starter: JudgeStarter
 
 
 class Slot:
@@ -147,7 +147,6 @@ def serve(connection: Connection, job: Job) -> None:
     """Be a slot: grade what is given until nothing more comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
-    start = None if job.entrance is None else job.entrance.start
     try:
         while True:
             name, path, title = json.loads(connection.recv_bytes())
@@ -156,7 +155,7 @@ def serve(connection: Connection, job: Job) -> None:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             try:
                 submission = Submission(name, Path(path), title=title)
-                grading.grade(submission, job.settings, job.out, start)
+                grading.grade(submission, job.settings, job.out, job.starter)
             except OSError as error:
                 fault = plain_line(str(error), MAX_FAULT)
             finally:

@@ -1,14 +1,12 @@
 """Grades what is left of a class, then writes its gradebook and its page."""
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cs336_grader.handout.contents import modules
+from cs336_grader.judges import Template, lesson
 from cs336_grader.pipeline import assignment_asked_for
-from cs336_grader.preforked import Entrance, Preforked
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
 from cs336_grader.rubric import Assignment, Rubric, load_assignment
@@ -51,19 +49,19 @@ class Local:
             CouldNotGradeError: nothing can be graded.
             CouldNotJudgeError: the suite cannot be run.
         """
-        with entrance(settings, out) as way:
-            slots.grade_all(submissions, slots.Job(settings, out, way), self.jobs, finished)
+        with taught(settings, out) as template:
+            job = slots.Job(settings, out, template.judges)
+            slots.grade_all(submissions, job, self.jobs, finished)
 
 
-@contextlib.contextmanager
-def entrance(settings: Settings, out: Path) -> Iterator[Entrance | None]:
-    """Where processes that judge are asked for, once for a machine; None where each starts anew."""
-    if sys.platform != "linux":
-        yield None
-        return
-    asked = request_for(Submission("", Path()), settings, out)
-    with Preforked(assignment_asked_for(asked), settings.seed) as way:
-        yield way
+def taught(settings: Settings, out: Path) -> Template:
+    """The processes that judges of a class are forked from, once for a machine.
+
+    Raises:
+        CouldNotJudgeError: the suite cannot be run.
+    """
+    assignment = assignment_asked_for(request_for(Submission("", Path()), settings, out))
+    return Template(lesson(assignment, settings.seed, assignment.checks.values()))
 
 
 def grade_class(

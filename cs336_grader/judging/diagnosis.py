@@ -8,7 +8,7 @@ in time is far above what any search is known to take.
 
 import importlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from cs336_grader.budget import Budget
+from cs336_grader.rubric import Scope
 
 from .local_adapters import LocalAdapters
 
@@ -31,23 +32,6 @@ RULED_OUT = (
 # Runs a case with other adapters, shows its comparisons to an observer if there is one, which then
 # keeps them from failing, and says why the case did not pass.
 Observe = Callable[[pytest.Item, Any, Any], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What of an assignment a diagnosis needs to know.
-
-    Attributes:
-        catalogue: the module that holds known mistakes.
-        problems: the problem of each check.
-        built_on: for each problem, those it is built on, directly or not.
-        seconds: how long the search may take for all problems together.
-    """
-
-    catalogue: str
-    problems: Mapping[str, str]
-    built_on: Mapping[str, Sequence[str]]
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

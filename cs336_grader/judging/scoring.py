@@ -1,63 +1,43 @@
-"""Turns outcomes into points. The rubric is the denominator: what is not known earns nothing."""
+"""Turns results into points. The rubric is the denominator: what is not known earns nothing."""
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 
 from cs336_grader.records import (
     CheckResult,
     Consequence,
     Finding,
-    Outcome,
     ProblemResult,
     Tier,
     TrackResult,
     Verdict,
 )
-from cs336_grader.reports.plain_text import plain
 from cs336_grader.reports.summary import listed
-from cs336_grader.rubric import Assignment, Check, Problem
+from cs336_grader.rubric import Assignment, Problem
 
-MAX_MESSAGE = 8_000
 DECIMALS = 2
 
 
 def check_results(
-    assignment: Assignment, problems: Iterable[str], outcomes: Mapping[str, Outcome], absent: str
+    assignment: Assignment,
+    problems: Iterable[str],
+    results: Mapping[str, CheckResult],
+    absent: str,
 ) -> tuple[CheckResult, ...]:
     """Every check of these problems with what became of it.
 
     Args:
         assignment: names the checks.
         problems: the problems to report on.
-        outcomes: what is known, by the check's name. What the rubric does not name is passed over.
+        results: what is known, by the check's id. What the rubric does not name is passed over.
         absent: why nothing is known of the other checks.
     """
     chosen = set(problems)
     return tuple(
-        result(check, outcomes.get(check.name, Outcome(check.name, Verdict.NOT_JUDGED, absent, 0)))
+        results.get(check.id, check.result(Verdict.NOT_JUDGED, absent))
         for check in assignment.checks.values()
         if check.problem in chosen
-    )
-
-
-@lru_cache(maxsize=10_000)
-def result(check: Check, outcome: Outcome) -> CheckResult:
-    """A check with its outcome, as the report has it; the report is made anew after every check."""
-    seconds = outcome.duration_seconds
-    message = plain(outcome.message, MAX_MESSAGE).removeprefix(check.requirement)
-    return CheckResult(
-        id=check.id,
-        problem=check.problem,
-        tier=check.tier,
-        verdict=outcome.verdict,
-        requirement=check.requirement,
-        message=message.strip("\n"),
-        duration_seconds=round(max(0.0, seconds), 3) if math.isfinite(seconds) else 0.0,
-        picture=outcome.picture,
-        mistakes=outcome.mistakes,
-        nothing_ran=outcome.nothing_ran,
     )
 
 

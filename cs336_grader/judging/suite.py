@@ -4,16 +4,19 @@ import contextlib
 import inspect
 import io
 import os
+import tempfile
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType
 from typing import Any, Protocol
 
 import pytest
-from _pytest.runner import runtestprotocol
+
+from cs336_grader.rubric import Check
 
 from .expected import RecordedValues
 
@@ -55,12 +58,12 @@ class Suite:
     Attributes:
         folder: the assignment's folder, which holds ``tests``.
         seed: what all inputs derive from.
-        checks: the test functions to run, each with its file relative to the folder.
+        checks: the test functions to run, by name, in this order.
     """
 
     folder: Path
     seed: int
-    checks: Mapping[str, str]
+    checks: Mapping[str, Check]
 
 
 class SuiteRun(ABC):
@@ -93,7 +96,7 @@ class SuiteRun(ABC):
             SuiteError: the suite could not be run.
         """
         arguments = [
-            *sorted({str(self.suite.folder / file) for file in self.suite.checks.values()}),
+            *sorted({str(self.suite.folder / check.file) for check in self.suite.checks.values()}),
             f"--rootdir={self.suite.folder}",
             f"--confcutdir={self.suite.folder}",
             f"--config-file={os.devnull}",
@@ -126,14 +129,26 @@ class SuiteRun(ABC):
         kept = [item for item in items if check_name(item) in order]
         items[:] = sorted(kept, key=lambda item: order[check_name(item)])
 
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """Hand on a case, and say when it was the last of its check."""
-        self.case(item)
-        # As pytest does after a case: what the next one has no use for is taken down.
-        item.session._setupstate.teardown_exact(nextitem)
-        if nextitem is None or check_name(nextitem) != check_name(item):
-            self.end_check(check_name(item))
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run the cases, unless the suite could not be collected, as pytest will say."""
+        if session.testsfailed:
+            return None
+        self.run_items(session.items)
         return True
+
+    @pytest.fixture
+    def tmp_path(self) -> Path:
+        """A folder of its own for each case, in the temporary folder of this process."""
+        return Path(tempfile.mkdtemp())
+
+    def run_items(self, items: Iterable[pytest.Item]) -> None:
+        """Hand on each case, and say when it was the last of its check."""
+        for item, following in with_following(items):
+            self.case(item)
+            tear_down(item, following)
+            if following is None or check_name(following) != check_name(item):
+                self.end_check(check_name(item))
 
     def record(self, item: pytest.Item) -> None:
         """Run a case with the reference, if it compares with that and its value is not known yet.
@@ -168,7 +183,7 @@ class SuiteRun(ABC):
         self.error = None
         # What is the case's own is taken down, as if another one of its file came next. pytest asks
         # for an item, but looks only at what that lies in, which the file has as well.
-        runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=item.parent)
         error, self.error = self.error, None
         forget_tracebacks(error)
         return error
@@ -194,6 +209,18 @@ class SuiteRun(ABC):
             None,
             call.when,  # type: ignore[arg-type]  # of what is no collection
         )
+
+
+def with_following(
+    items: Iterable[pytest.Item],
+) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
+    """Each item with the next one; the last with None."""
+    return pairwise([*items, None])  # type: ignore[list-item]  # None is only the last
+
+
+def tear_down(item: pytest.Item, following: pytest.Item | None) -> None:
+    """Take down what the next item has no use for, as pytest does after an item."""
+    item.ihook.pytest_runtest_teardown(item=item, nextitem=following)
 
 
 def forget_tracebacks(error: BaseException | None) -> None:

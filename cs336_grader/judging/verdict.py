@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cs336_grader.records import Outcome, Picture, Verdict
+from cs336_grader.records import CheckResult, Picture, Verdict
+from cs336_grader.rubric import Check
 
 from .diagnosis import Explanation
 from .expected import NoExpectedValueError
@@ -102,26 +103,31 @@ def picture_of(error: BaseException) -> Picture | None:
     return Picture.drawn(grid) if isinstance(grid, dict) else None
 
 
-def outcome(check: str, cases: Sequence[CaseResult], seconds: float) -> Outcome:
-    """The outcome of a check: it passed if all its cases did, and failed if one did."""
+def check_result(check: Check, cases: Sequence[CaseResult], seconds: float) -> CheckResult:
+    """The result of a check: it passed if all its cases did, and failed if one did."""
     failed = [case for case in cases if case.verdict is Verdict.FAILED]
     unjudged = [case for case in cases if case.verdict is Verdict.NOT_JUDGED]
     ran = [case for case in failed if not case.nothing_ran]
     shown = next(iter(by_explanation(ran or failed) or unjudged), None)
     if shown is None:
-        return Outcome(check, Verdict.PASSED, "", seconds)
+        return check.result(Verdict.PASSED, duration_seconds=seconds)
     message = shown.message[:MAX_TEXT]
     # After a case that exceeds a limit, no other of its check is run.
     left_out = {0: "", 1: " and the last was not run"}.get(
         len(failed) - len(ran), " and the last ones were not run"
     )
-    parameters = shown.name.removeprefix(check)
+    parameters = shown.name.removeprefix(check.name)
     if parameters and not shown.nothing_ran:
         count = f" ({len(ran or unjudged)} of {len(cases)} cases {shown.verdict}{left_out})"
         message = f"Case {parameters}{count if len(cases) > 1 else ''}: {message}"
-    mistakes = tuple(m for m in shown.mistakes if all(m in case.mistakes for case in failed))
-    nothing_ran = all(case.nothing_ran for case in cases)
-    return Outcome(check, shown.verdict, message, seconds, shown.picture, mistakes, nothing_ran)
+    return check.result(
+        shown.verdict,
+        message.removeprefix(check.requirement),
+        duration_seconds=seconds,
+        picture=shown.picture,
+        mistakes=tuple(m for m in shown.mistakes if all(m in case.mistakes for case in failed)),
+        nothing_ran=all(case.nothing_ran for case in cases),
+    )
 
 
 def by_explanation(failed: Sequence[CaseResult]) -> list[CaseResult]:

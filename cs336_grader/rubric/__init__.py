@@ -3,6 +3,7 @@
 model.py        what rubric.toml holds
 consistency.py  what must fit together in it
 assignment.py   the folder that holds it with the suite
+scope.py        what a search for explanations needs to know of it
 """
 
 from .assignment import Assignment as Assignment
@@ -15,3 +16,6 @@ from .model import Problem as Problem
 from .model import Rubric as Rubric
 from .model import RubricError as RubricError
 from .model import Rules as Rules
+from .scope import Scope as Scope
+from .scope import catalogue as catalogue
+from .scope import scope as scope

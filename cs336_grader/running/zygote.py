@@ -56,15 +56,6 @@ class Setting:
     isolated: bool = True
 
 
-def fork_zygote(setting: Setting) -> "Zygote":
-    """Fork this process as it is now; what it learns later stays out of reach of workers.
-
-    Raises:
-        CouldNotRunError: the system refused.
-    """
-    return forked_zygote(*fork_worker(), setting)
-
-
 def fork_worker() -> tuple[socket.socket, int]:
     """Fork this process into a worker that waits to be told more; its connection and its id.
 

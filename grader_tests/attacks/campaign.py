@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from cs336_grader import pipeline
-from cs336_grader.preforked import Preforked
+from cs336_grader.judges import Template, lesson
 from cs336_grader.records import Report, Verdict
 from cs336_grader.reports import terminal
 from cs336_grader.reports.formats import FORMATS, Destination
@@ -85,9 +85,10 @@ class Battlefield:
         tempfile.tempdir = str(self.temporary)
         self.assignment = self.copied_assignment()
         self.outside: Canaries = self.exits.enter_context(self.listening())
-        self.preforked = Preforked(load_assignment(self.assignment), SEED)
-        self.exits.callback(self.preforked.close)
-        self.own = self.preforked.process.children(recursive=True)
+        assignment = load_assignment(self.assignment)
+        self.template = Template(lesson(assignment, SEED, assignment.checks.values()))
+        self.exits.callback(self.template.close)
+        self.own = self.template.process.children(recursive=True)
 
     def __enter__(self) -> "Battlefield":
         """It is there already."""
@@ -152,7 +153,7 @@ class Battlefield:
             "UDP": self.outside.udp_port,
             "ABSTRACT": self.outside.abstract_socket,
             "SOCKET": self.outside.socket,
-            "PIDS": [os.getpid(), self.preforked.process.pid, *(p.pid for p in self.own)],
+            "PIDS": [os.getpid(), self.template.process.pid, *(p.pid for p in self.own)],
             "SEED_DIGEST": hashlib.sha256(str(SEED).encode()).hexdigest(),
         }
 
@@ -191,7 +192,7 @@ class Battlefield:
         ended = threading.Timer(MOST_SECONDS, self.end_judges)
         ended.start()
         try:
-            return pipeline.grade(request, lambda _: None, self.preforked.entrance.start)
+            return pipeline.grade(request, lambda _: None, self.template.judges)
         finally:
             ended.cancel()
 
@@ -205,7 +206,7 @@ class Battlefield:
         """What runs for a run."""
         return [
             process
-            for process in self.preforked.process.children(recursive=True)
+            for process in self.template.process.children(recursive=True)
             if process not in self.own and process.is_running() and process.num_threads() > 0
         ]
 

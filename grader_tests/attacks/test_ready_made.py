@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cs336_grader import pipeline
-from cs336_grader.preforked import Preforked
+from cs336_grader.judges import Template, lesson
 from cs336_grader.records import Consequence, Report, Verdict
 from cs336_grader.request import Request
 from cs336_grader.rubric import load_assignment
@@ -22,21 +22,22 @@ Graded = Callable[[str], Report]
 
 
 @pytest.fixture(scope="module")
-def preforked() -> Iterator[Preforked]:
+def template() -> Iterator[Template]:
     """What all submissions are graded by, as those of a class are."""
-    made = Preforked(load_assignment(TINY), SEED)
+    assignment = load_assignment(TINY)
+    made = Template(lesson(assignment, SEED, assignment.checks.values()))
     yield made
     made.close()
 
 
 @pytest.fixture
-def graded(preforked: Preforked, tmp_path: Path) -> Graded:
+def graded(template: Template, tmp_path: Path) -> Graded:
     """Makes the report on a submission with a moving average."""
 
     def grade(answer: str) -> Report:
         submission = write(tmp_path / "ready_made", {"tests/adapters.py": HEAD + answer + REST})
         request = Request(submission, TINY, SEED, (), tmp_path / "report")
-        found = pipeline.grade(request, lambda _: None, preforked.entrance.start)
+        found = pipeline.grade(request, lambda _: None, template.judges)
         assert {problem.verdict for problem in found.problems} == {Verdict.PASSED}
         return found
 

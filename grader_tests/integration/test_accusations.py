@@ -10,12 +10,11 @@ import pytest
 import regex
 
 from cs336_grader.judging.diagnosis import RULED_OUT
-from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import Suite, SuiteError
-from cs336_grader.records import Outcome, Verdict
+from cs336_grader.records import CheckResult, Verdict
 from grader_tests.assignments import ASSIGNMENT, SCOPE, suite_of
+from grader_tests.judged import judged
 from known_mistakes import MISTAKES, Parts
 from known_mistakes.bpe import Trainer
 
@@ -30,11 +29,9 @@ def checks_called(*names: str) -> Suite:
     return suite_of([ASSIGNMENT.checks[name] for name in names])
 
 
-def outcomes_of(*names: str, **adapters: Callable[..., Any]) -> list[Outcome]:
+def outcomes_of(*names: str, **adapters: Callable[..., Any]) -> list[CheckResult]:
     """What becomes of checks with these adapters."""
-    return Judge(
-        checks_called(*names), right_but(**adapters), RecordedValues(), scope=SCOPE
-    ).judge()
+    return judged(checks_called(*names), right_but(**adapters), scope=SCOPE)
 
 
 def train_in_given_order(input_path: Any, vocab_size: int, special_tokens: list[str]) -> Any:
@@ -71,7 +68,7 @@ def test_a_search_that_goes_wrong_costs_no_verdict() -> None:
     """What was found stands, and the report says that known mistakes were not tried."""
     scope = dataclasses.replace(SCOPE, catalogue="no_such_catalogue")
     wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
-    (found,) = Judge(checks_called("test_silu"), wrong, RecordedValues(), scope=scope).judge()
+    (found,) = judged(checks_called("test_silu"), wrong, scope=scope)
     assert found.verdict is Verdict.FAILED
     assert "Known mistakes could not be tried: ModuleNotFoundError was raised." in found.message
     assert "elements" in found.message
@@ -81,7 +78,7 @@ def test_a_search_that_takes_too_long_costs_no_verdict() -> None:
     """What was found stands, and the report says that known mistakes were not tried."""
     scope = dataclasses.replace(SCOPE, seconds=0.0)
     wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
-    (found,) = Judge(checks_called("test_silu"), wrong, RecordedValues(), scope=scope).judge()
+    (found,) = judged(checks_called("test_silu"), wrong, scope=scope)
     assert found.verdict is Verdict.FAILED
     assert "could not be tried: the time for this problem is used up." in found.message
     assert "elements" in found.message
@@ -90,11 +87,11 @@ def test_a_search_that_takes_too_long_costs_no_verdict() -> None:
 def test_a_suite_that_breaks_says_with_what() -> None:
     """The last line of what pytest prints names the error."""
 
-    def finished(_: Outcome) -> None:
+    def finished(_: CheckResult) -> None:
         raise ValueError("no room")
 
     with pytest.raises(SuiteError, match=r"cannot be run: INTERNALERROR> ValueError: no room"):
-        Judge(checks_called("test_silu"), right_but(), RecordedValues(), finished=finished).judge()
+        judged(checks_called("test_silu"), right_but(), finished=finished)
 
 
 def clip_what_is_read_twice(parameters: Any, max_l2_norm: float) -> None:

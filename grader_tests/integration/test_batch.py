@@ -146,7 +146,7 @@ def test_what_is_done_is_not_done_again(place: Path) -> None:
     assert (place / "class" / "gradebook.csv").read_bytes() == gradebook
 
 
-@pytest.mark.parametrize("started", ["spawn_main", "preforked import"])
+@pytest.mark.parametrize("started", ["spawn_main", "judges.template"])
 def test_an_interruption_is_for_one_process(tmp_path: Path, started: str) -> None:
     """Ctrl-C reaches all of them, also those that have only begun: no other says a word of it."""
     write_class(tmp_path / "submissions", {"ada": RIGHT}, {})

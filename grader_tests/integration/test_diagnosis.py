@@ -17,12 +17,12 @@ from correct_variants import VARIANTS, Variant
 from correct_variants import adapters_with as adapters_of
 from cs336_grader.audit.fingerprints import fingerprints, sentences
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import SuiteRun
-from cs336_grader.records import Outcome, Tier
+from cs336_grader.records import CheckResult, Tier
 from grader_tests.assignments import ASSIGNMENT, ROOT, SCOPE, checks_of, suite_of
 from grader_tests.confusion import FINGERPRINTS, FirstWrong, confusion
+from grader_tests.judged import judged
 from known_mistakes import MISTAKES, adapters_with
 from tests.fingerprints import FingerprintFile
 
@@ -103,17 +103,19 @@ class Missing(SuiteRun):
                 self.found[variant.id] = variant
 
 
-def judged(make: Callable[[], Any], *problems: str, seed: int) -> list[Outcome]:
+def results_of(make: Callable[[], Any], *problems: str, seed: int) -> list[CheckResult]:
     """What the grader says of all checks of some problems."""
     suite = suite_of(checks_of(*problems), seed)
-    return Judge(suite, LocalAdapters(make), EXPECTED[seed], scope=SCOPE).judge()
+    return judged(suite, LocalAdapters(make), EXPECTED[seed], scope=SCOPE)
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
 def test_mistakes_together_are_each_named(names: tuple[str, ...]) -> None:
     """Each in a component of its own, at a fresh seed."""
     made = [BY_ID[name] for name in names]
-    outcomes = judged(partial(adapters_with, *made), *(mistake.problem for mistake in made), seed=7)
+    outcomes = results_of(
+        partial(adapters_with, *made), *(mistake.problem for mistake in made), seed=7
+    )
     told = {name for outcome in outcomes for name in outcome.mistakes}
     assert told >= set(names)
 
@@ -121,7 +123,7 @@ def test_mistakes_together_are_each_named(names: tuple[str, ...]) -> None:
 def test_a_mistake_that_draws_is_named() -> None:
     """What it draws depends on the check alone, and on nothing that was drawn before."""
     wrong = partial(adapters_with, BY_ID["dropout/kept_with_p"])
-    outcomes = {outcome.check: outcome.mistakes for outcome in judged(wrong, "dropout", seed=7)}
+    outcomes = {outcome.name: outcome.mistakes for outcome in results_of(wrong, "dropout", seed=7)}
     assert outcomes["test_dropout"] == ("dropout/kept_with_p",)
 
 
@@ -130,7 +132,7 @@ def test_what_adapters_draw_starts_as_in_a_worker() -> None:
     check = ASSIGNMENT.checks["test_dropout_gradient"]
     seen: list[list[float]] = []
     drawing = SimpleNamespace(run_dropout=lambda *_: seen.append(torch.rand(3).tolist()))
-    Judge(suite_of([check]), LocalAdapters(lambda: drawing), RecordedValues()).judge()
+    judged(suite_of([check]), LocalAdapters(lambda: drawing))
     generator = torch.Generator().manual_seed(zlib.crc32(check.name.encode()))
     assert seen[0] == torch.rand(3, generator=generator).tolist()
 
@@ -138,8 +140,8 @@ def test_what_adapters_draw_starts_as_in_a_worker() -> None:
 def test_a_wrong_part_explains_what_is_built_on_it() -> None:
     """The block is called right, in words that show no expected number."""
     wrong = partial(adapters_with, BY_ID["rope/half_split_pairs"])
-    outcomes = judged(wrong, "rope", "transformer_block", seed=3)
-    block = next(o for o in outcomes if o.check == "test_transformer_block")
+    outcomes = results_of(wrong, "rope", "transformer_block", seed=3)
+    block = next(o for o in outcomes if o.name == "test_transformer_block")
     assert block.mistakes == ("rope/half_split_pairs",)
     assert block.message.startswith(
         "Your transformer block is right, given your rotary position embedding: its output is what"
@@ -164,7 +166,7 @@ def test_no_right_variant_is_accused(problem: str) -> None:
     missing = Missing(problem, seed=7)
     missing.run()
     for variant in missing.found.values():
-        for outcome in judged(partial(adapters_of, variant), problem, seed=7):
+        for outcome in results_of(partial(adapters_of, variant), problem, seed=7):
             assert outcome.mistakes == (), outcome.message
 
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.records import Tier, Verdict
 from grader_tests.assignments import ASSIGNMENT, checks_of, suite_of
+from grader_tests.judged import judged
 from known_mistakes import MISTAKES, Mistake, Parts, adapters_with
 from known_mistakes.catalogue import mistake
 
@@ -36,9 +36,9 @@ BUILT_ON_OTHERS = (
 def lost(problem: str, *mistakes: Mistake) -> dict[str, str]:
     """The problem's scored checks that do not pass with these mistakes, each with its message."""
     suite = suite_of(check for check in checks_of(problem) if check.tier is not Tier.ADVICE)
-    outcomes = Judge(suite, LocalAdapters(partial(adapters_with, *mistakes)), EXPECTED).judge()
-    assert {outcome.check for outcome in outcomes} == suite.checks.keys(), "Not every check ran."
-    return {o.check: o.message for o in outcomes if o.verdict is not Verdict.PASSED}
+    results = judged(suite, LocalAdapters(partial(adapters_with, *mistakes)), EXPECTED)
+    assert {result.name for result in results} == suite.checks.keys(), "Not every check ran."
+    return {o.name: o.message for o in results if o.verdict is not Verdict.PASSED}
 
 
 @pytest.mark.parametrize("problem", BUILT_ON_OTHERS)

@@ -1,4 +1,4 @@
-"""When a case has ended, the process that judges keeps none of its tensors."""
+"""When a case has ended, the judge keeps none of its tensors."""
 
 import gc
 import sys
@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from cs336_grader.judging.expected import RecordedValues
-from cs336_grader.judging.judge import Judge
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import forget_tracebacks
-from cs336_grader.records import Outcome, Verdict
+from cs336_grader.records import CheckResult, Verdict
 from grader_tests.assignments import ASSIGNMENT, SCOPE, suite_of
+from grader_tests.judged import judged
 from known_mistakes import Parts
 
 # Each holds what it gave and what came back in variables of its own.
@@ -60,10 +59,10 @@ def test_a_case_that_has_ended_holds_no_tensor(
     change: Callable[[torch.Tensor], object], verdict: Verdict
 ) -> None:
     """Whatever became of it."""
-    outcomes: list[Outcome] = []
+    outcomes: list[CheckResult] = []
     alive: list[int] = []
 
-    def finished(found: Outcome) -> None:
+    def finished(found: CheckResult) -> None:
         outcomes.append(found)
         # Where pytest keeps the last one for a debugger, until the next case.
         vars(sys).update(dict.fromkeys(("last_exc", "last_type", "last_value", "last_traceback")))
@@ -71,7 +70,7 @@ def test_a_case_that_has_ended_holds_no_tensor(
 
     suite = suite_of([ASSIGNMENT.checks[name] for name in CHECKS])
     source = LocalAdapters(partial(Changed, change))
-    Judge(suite, source, RecordedValues(), scope=SCOPE, finished=finished).judge()
+    judged(suite, source, scope=SCOPE, finished=finished)
     assert {outcome.verdict for outcome in outcomes} == {verdict}
     assert alive == [alive[0]] * len(CHECKS)
 

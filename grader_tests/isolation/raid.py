@@ -20,7 +20,8 @@ import cs336_grader
 from cs336_grader.running import (
     RunningSubmission,
     Setting,
-    fork_zygote,
+    fork_worker,
+    forked_zygote,
     hide_memory,
     warm_up,
 )
@@ -53,7 +54,7 @@ def main() -> None:
         (staged / "adapters.py").write_text("".join(lines), encoding="utf-8")
         setting = Setting(staged, scratch, LIMITS, ("cs336_grader", "cs336_basics"))
         found = stack.enter_context(canaries(2**31))
-        zygote = stack.enter_context(contextlib.closing(fork_zygote(setting)))
+        zygote = stack.enter_context(contextlib.closing(forked_zygote(*fork_worker(), setting)))
         # More would be in the way of what follows: see test_confinement.py.
         measured = measure(zygote, LIMITS.memory_megabytes, lambda: Confinement({}, []))
         load = {"root": str(staged), "search_paths": ["."], "module": "adapters", "unmet": {}}

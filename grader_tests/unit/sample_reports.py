@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from cs336_grader.grading.journal import shown
 from cs336_grader.judging import scoring
 from cs336_grader.records import (
     Barrier,
     Consequence,
     Finding,
     Isolation,
-    Outcome,
     Picture,
     Report,
     SubmissionRecord,
@@ -59,14 +59,15 @@ def report(
     """A report in which the checks with a message have this verdict, and all others passed."""
     said = messages or {}
     outcomes = {
-        name: Outcome(
-            name,
-            verdict if name in said else Verdict.PASSED,
-            said.get(name, ""),
-            0.1,
-            (pictures or {}).get(name),
+        check.id: shown(
+            check.result(
+                verdict if name in said else Verdict.PASSED,
+                said.get(name, ""),
+                duration_seconds=0.1,
+                picture=(pictures or {}).get(name),
+            )
         )
-        for name in assignment.checks
+        for name, check in assignment.checks.items()
     }
     problems = tuple(assignment.rubric.problems)
     checks = scoring.check_results(assignment, problems, outcomes, "")

@@ -15,7 +15,7 @@ from cs336_grader.batch.records import Graded, Record, Status
 from cs336_grader.batch.settings import Settings
 from cs336_grader.batch.submissions import Found, find
 from cs336_grader.batch.whole_class import write_class
-from cs336_grader.ledger import Ledger
+from cs336_grader.grading import plan, plan_before
 from cs336_grader.records import Staged
 from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
@@ -166,10 +166,14 @@ def test_a_report_has_the_name_and_id_of_its_student(tmp_path: Path, platform: s
     for one in find(folder, but=tmp_path / "class").submissions:
         told = one.told.sid if platform == "nbgrader" else f"{one.told.student} ({one.told.sid})"
         told = unicodedata.normalize("NFC", told)
-        ledger = Ledger(request_for(one, SETTINGS, tmp_path / "class"), TINY_ASSIGNMENT)
-        assert unicodedata.normalize("NFC", ledger.report("").submission.name) == told
-        ledger.admit(Staged("work", "0", folder, "tests.adapters", (), (), frozenset()))
-        assert unicodedata.normalize("NFC", ledger.report("").submission.name) == told
+        request = request_for(one, SETTINGS, tmp_path / "class")
+        staged = Staged("work", "0", folder, "tests.adapters", (), (), frozenset())
+        before, after = (
+            plan_before(request, TINY_ASSIGNMENT),
+            plan(request, TINY_ASSIGNMENT, staged),
+        )
+        for planned in (before, after):
+            assert unicodedata.normalize("NFC", planned.submission.name) == told
 
 
 def test_without_a_platform_a_report_has_the_name_of_the_folder(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from cs336_grader.batch import grading, slots
 from cs336_grader.batch.settings import Settings
 from cs336_grader.batch.submissions import Submission
 
-JOB = slots.Job(Settings("submissions", "assignment", "0", 7), Path("class"), None)
+# No judge is started here.
+STARTER: Any = None
+JOB = slots.Job(Settings("submissions", "assignment", "0", 7), Path("class"), STARTER)
 
 
 @pytest.fixture(autouse=True)

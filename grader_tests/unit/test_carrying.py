@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cs336_grader.judging import scoring
-from cs336_grader.records import Consequence, Finding, Outcome, ProblemResult, Verdict
+from cs336_grader.records import Consequence, Finding, ProblemResult, Verdict
 from cs336_grader.rubric import Assignment, RubricError, load_assignment, read_rubric
 from grader_tests.assignments import TINY
 
@@ -41,10 +41,10 @@ def graded(
     assignment = built(carry_forward=carry_forward)
     problems = tuple(assignment.rubric.problems)
     outcomes = {
-        name: Outcome(name, Verdict.FAILED, "", 0.1, mistakes=mistakes[name])
+        check.id: check.result(Verdict.FAILED, mistakes=mistakes[name])
         if name in mistakes
-        else Outcome(name, Verdict.PASSED, "", 0.1)
-        for name in assignment.checks
+        else check.result(Verdict.PASSED)
+        for name, check in assignment.checks.items()
     }
     checks = scoring.check_results(assignment, problems, outcomes, "absent")
     results = scoring.problem_results(assignment, problems, checks, findings)
@@ -92,7 +92,8 @@ def uncarried(mistake: str, *, carry_forward: bool = True) -> str:
     """What is said where the last problem alone is graded and all of it fails for a mistake."""
     assignment = built(carry_forward=carry_forward)
     outcomes = {
-        name: Outcome(name, Verdict.FAILED, "", 0.1, mistakes=(mistake,)) for name in TOTALS
+        check.id: check.result(Verdict.FAILED, mistakes=(mistake,))
+        for check in map(assignment.checks.__getitem__, TOTALS)
     }
     checks = scoring.check_results(assignment, ("running_totals",), outcomes, "absent")
     return scoring.left_uncarried(assignment, checks)

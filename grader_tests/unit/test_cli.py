@@ -12,28 +12,29 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.text import Text
 
-from cs336_grader import cli, commands, pipeline
+from cs336_grader import cli, commands
 from cs336_grader.records import (
+    CheckResult,
     CouldNotJudgeError,
-    Outcome,
     Progress,
+    Staged,
     Verdict,
 )
 from cs336_grader.reports import printing
 from cs336_grader.reports.formats import FORMATS
 from grader_tests.assignments import TINY
 from grader_tests.commands import ENVIRONMENT, PROGRAM
+from grader_tests.judged import Results, judge_with
+from grader_tests.judged import result as result_of
 from grader_tests.unit.submissions import STUBS, write
 
-Outcomes = Callable[..., Iterator[Progress | Outcome]]
 
-
-def halfway(*_: object, checks: tuple[str, ...], **__: object) -> Iterator[Progress | Outcome]:
+def halfway(_staged: Staged, checks: tuple[str, ...]) -> Iterator[Progress | CheckResult]:
     """Pass the first problem's checks and fail the others."""
     for check in checks:
         yield Progress(check)
         verdict = Verdict.PASSED if "average" in check else Verdict.FAILED
-        yield Outcome(check, verdict, "" if verdict is Verdict.PASSED else "Wrong.", 0.1)
+        yield result_of(check, verdict, "" if verdict is Verdict.PASSED else "Wrong.")
 
 
 @pytest.fixture
@@ -42,8 +43,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     write(tmp_path / "submission", {"tests/adapters.py": STUBS})
     monkeypatch.chdir(tmp_path)
 
-    def invoke(*arguments: str, judge: Outcomes = halfway, path: str = "submission") -> Result:
-        monkeypatch.setattr(pipeline, "outcomes", judge)
+    def invoke(*arguments: str, judge: Results = halfway, path: str = "submission") -> Result:
+        judge_with(monkeypatch, judge)
         words = ["grade", path, "--assignment", str(TINY), *arguments]
         return CliRunner().invoke(cli.main, words, catch_exceptions=False)
 
@@ -95,7 +96,7 @@ def test_quiet_prints_the_total_alone(run: Run) -> None:
 def test_quiet_says_why_there_is_no_verdict(run: Run) -> None:
     """The total alone would look like a zero."""
 
-    def judge(*_: object, **__: object) -> Iterator[Outcome]:
+    def judge(*_: object) -> Iterator[CheckResult]:
         yield from ()
         raise CouldNotJudgeError("The disk is full.")
 
@@ -107,8 +108,8 @@ def test_quiet_says_why_there_is_no_verdict(run: Run) -> None:
 def test_quiet_tells_what_is_known_from_what_is_not(run: Run) -> None:
     """Points so far are no total."""
 
-    def judge(*_: object, **__: object) -> Iterator[Outcome]:
-        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+    def judge(*_: object) -> Iterator[CheckResult]:
+        yield result_of("test_count_words")
         raise CouldNotJudgeError("The disk is full.")
 
     result = run("--quiet", judge=judge)
@@ -147,8 +148,8 @@ def test_every_format_is_written(run: Run, tmp_path: Path) -> None:
 def test_an_interrupted_run_writes_every_format(run: Run, tmp_path: Path) -> None:
     """What was known is in each, and each says that it is no grade."""
 
-    def judge(*_: object, **__: object) -> Iterator[Outcome]:
-        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+    def judge(*_: object) -> Iterator[CheckResult]:
+        yield result_of("test_count_words")
         raise KeyboardInterrupt
 
     run("--format", "html", "--format", "csv", judge=judge)
@@ -163,9 +164,9 @@ def test_nothing_that_is_printed_is_a_command_to_github(
 ) -> None:
     """Between two lines that nobody can guess, its runner takes no commands."""
 
-    def judge(*_: object, checks: tuple[str, ...], **__: object) -> Iterator[Outcome]:
+    def judge(_staged: Staged, checks: tuple[str, ...]) -> Iterator[CheckResult]:
         for check in checks:
-            yield Outcome(check, Verdict.FAILED, "::notice title=Points::100/100", 0.1)
+            yield result_of(check, Verdict.FAILED, "::notice title=Points::100/100")
 
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     first, *inside, last = run(judge=judge).stdout.splitlines()
@@ -197,8 +198,8 @@ def test_full_marks_are_not_below_a_hundred_percent(run: Run) -> None:
 def test_not_judged_has_its_own_exit_code(run: Run) -> None:
     """It is neither graded nor below the bar."""
 
-    def judge(*_: object, **__: object) -> Iterator[Outcome]:
-        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+    def judge(*_: object) -> Iterator[CheckResult]:
+        yield result_of("test_count_words")
         raise CouldNotJudgeError("The disk is full.")
 
     result = run("--fail-under", "100", judge=judge)
@@ -209,8 +210,8 @@ def test_not_judged_has_its_own_exit_code(run: Run) -> None:
 def test_an_interrupted_run_says_where_its_report_is(run: Run, tmp_path: Path) -> None:
     """Ctrl-C ends cleanly, with what was known on disk."""
 
-    def judge(*_: object, **__: object) -> Iterator[Outcome]:
-        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+    def judge(*_: object) -> Iterator[CheckResult]:
+        yield result_of("test_count_words")
         raise KeyboardInterrupt
 
     result = run(judge=judge)
@@ -222,8 +223,8 @@ def test_an_interrupted_run_says_where_its_report_is(run: Run, tmp_path: Path) -
 def test_a_fault_of_the_grader_is_not_a_bad_mark(run: Run) -> None:
     """Whatever goes wrong here, the exit code is not that of a submission below the bar."""
 
-    def judge(*_: object, **__: object) -> Iterator[Outcome]:
-        yield Outcome("test_count_words", Verdict.PASSED, "", 0.1)
+    def judge(*_: object) -> Iterator[CheckResult]:
+        yield result_of("test_count_words")
         raise ZeroDivisionError("division by zero")
 
     result = run(judge=judge)

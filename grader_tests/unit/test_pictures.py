@@ -7,14 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from cs336_grader.judging.verdict import case_result, outcome
-from cs336_grader.records import Picture
+from cs336_grader.judging.verdict import case_result, check_result
+from cs336_grader.records import Picture, Tier
+from cs336_grader.rubric import Check
 from tests.comparison import CheckFailedError
 from tests.differences import Tolerance
 from tests.pictures import MOST_COLUMNS, MOST_ROWS, error_picture
 from tests.snapshots import Snapshot
 
 TOLERANCE = Tolerance(1e-3, 0.0)
+CHECK = Check("test_x", "x", Tier.CORE, "tests/test_x.py", "Is so.")
 
 
 def levels(actual: object, expected: object) -> list[str]:
@@ -91,10 +93,10 @@ def test_any_arrays(expected: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     assert all(len(row) <= MOST_COLUMNS and row.isdecimal() for row in rows)
 
 
-def test_the_picture_reaches_the_outcome() -> None:
+def test_the_picture_reaches_the_result() -> None:
     """What the comparison drew is in the record of the check."""
     snapshot = Snapshot("test_x", "Is right.", None, exact=False)
     with pytest.raises(CheckFailedError) as failure:
         snapshot.assert_close(torch.ones(2), torch.zeros(2))
-    found = outcome("test_x", [case_result("test_x", failure.value)], 0.1)
+    found = check_result(CHECK, [case_result("test_x", failure.value)], 0.1)
     assert found.picture == Picture((2,), "a single row", "axis 0 (2)", ("99",))

@@ -10,9 +10,9 @@ import pytest
 from cs336_grader import pipeline
 from cs336_grader.judging.choice import UnknownNameError
 from cs336_grader.records import (
+    CheckResult,
     CouldNotJudgeError,
     ForbiddenCall,
-    Outcome,
     Progress,
     Staged,
     TrackResult,
@@ -20,19 +20,19 @@ from cs336_grader.records import (
 )
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.request import Request
-from cs336_grader.rubric import Assignment, load_assignment
-from cs336_grader.trusted import Conditions
+from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
+from grader_tests.judged import judge_with, result
 from grader_tests.unit.readers import READERS
 from grader_tests.unit.submissions import STUBS, commit, write
 from grader_tests.unit.two_tracks import two_tracks
 
-Judge = Callable[[str], Outcome]
+Judge = Callable[[str], CheckResult]
 
 
-def passing(check: str) -> Outcome:
-    """The outcome of a check that passed."""
-    return Outcome(check, Verdict.PASSED, "", 0.1)
+def passing(check: str) -> CheckResult:
+    """The result of a check that passed."""
+    return result(check)
 
 
 def judging(
@@ -44,23 +44,17 @@ def judging(
     """Judge with a function instead of a process, up to so many checks; what it was given."""
     given: list[Staged] = []
 
-    def outcomes(
-        staged: Staged,
-        assignment: Assignment,
-        _conditions: Conditions,
-        *,
-        seed: int,
-        checks: tuple[str, ...],
-    ) -> Iterator[Progress | ForbiddenCall | Outcome]:
-        assert set(checks) <= set(assignment.checks)
-        assert seed == 7
+    def results(
+        staged: Staged, checks: tuple[str, ...]
+    ) -> Iterator[Progress | ForbiddenCall | CheckResult]:
+        assert lessons[-1].seed == 7
         given.append(staged)
         yield from forbidden_calls
         for check in checks[:count]:
             yield Progress(check)
             yield judge(check)
 
-    monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    lessons = judge_with(monkeypatch, results)
     monkeypatch.setattr(pipeline, "PUBLISHED_EVERY_SECONDS", -1)
     return given
 
@@ -89,7 +83,7 @@ def test_a_report_is_there_after_every_check(
     scores: list[object] = []
 
     def watch(event: pipeline.Event) -> None:
-        if isinstance(event, Outcome):
+        if isinstance(event, CheckResult):
             scores.append(saved(tmp_path)["score"])
 
     report = pipeline.grade(request(tmp_path), watch)
@@ -107,7 +101,7 @@ def test_partial_formats_are_valid_after_every_check(
     scored: list[bool] = []
 
     def watch(event: pipeline.Event) -> None:
-        if isinstance(event, Outcome):
+        if isinstance(event, CheckResult):
             for name in FORMATS:
                 READERS[name]((tmp_path / name).read_text(encoding="utf-8"))
             scored.append("score" in json.loads((tmp_path / "gradescope").read_text()))
@@ -285,7 +279,7 @@ def test_what_was_known_before_a_fault_of_ours_stays(
 ) -> None:
     """Checks after the fault are not judged, those before it keep their verdict."""
 
-    def judge(check: str) -> Outcome:
+    def judge(check: str) -> CheckResult:
         if check == "test_count_words":
             raise CouldNotJudgeError("The worker could not be started.")
         return passing(check)
@@ -327,11 +321,11 @@ def test_an_interrupted_run_leaves_its_report(
 def test_the_first_word_on_a_check_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second outcome for the same check changes nothing."""
 
-    def outcomes(*_: object, **__: object) -> Iterator[Outcome]:
-        yield Outcome("test_count_words", Verdict.FAILED, "no", 0.1)
+    def results(*_: object) -> Iterator[CheckResult]:
+        yield result("test_count_words", Verdict.FAILED, "no")
         yield passing("test_count_words")
 
-    monkeypatch.setattr(pipeline, "outcomes", outcomes)
+    judge_with(monkeypatch, results)
     monkeypatch.setattr(pipeline, "PUBLISHED_EVERY_SECONDS", -1)
     report = pipeline.grade(request(tmp_path, "count_words"), ignore)
     assert report.checks[0].verdict is Verdict.FAILED

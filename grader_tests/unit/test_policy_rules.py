@@ -8,7 +8,7 @@ import pytest
 
 from cs336_grader.judging import scoring
 from cs336_grader.policy.rulebook import RuleBook
-from cs336_grader.records import Consequence, Finding, Outcome, Verdict
+from cs336_grader.records import Consequence, Finding, Verdict
 from cs336_grader.rubric import RubricError, load_assignment
 from grader_tests.assignments import ASSIGNMENT, TINY
 
@@ -70,7 +70,7 @@ def test_a_finding_costs_the_points_and_not_the_verdict() -> None:
     """Of its own problem alone; a human look costs nothing."""
     tiny = load_assignment(TINY)
     problems = tuple(tiny.rubric.problems)
-    outcomes = {name: Outcome(name, Verdict.PASSED, "", 0.1) for name in tiny.checks}
+    outcomes = {check.id: check.result(Verdict.PASSED) for check in tiny.checks.values()}
     checks = scoring.check_results(tiny, problems, outcomes, "absent")
     findings = [
         Finding("moving_average", "a.py", 1, "statistics.mean", COSTS, ""),

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from cs336_grader.judging.verdict import case_result, outcome
+from cs336_grader.judging.verdict import case_result, check_result
 from cs336_grader.records import Tier
 from cs336_grader.reports import summary, terminal
 from cs336_grader.reports.formats import FORMATS
 from cs336_grader.running.faults import SubmissionError
 from grader_tests.assignments import ASSIGNMENT as OWN
+from grader_tests.judged import CHECKS
 from grader_tests.unit.readers import unescaped
 from grader_tests.unit.sample_reports import CASES, report
 from tests.exceptions import remark
@@ -51,7 +52,7 @@ def test_what_is_not_written_is_told_from_what_is_wrong(
     error = SubmissionError("Your run_x", kind, text, ("tests/adapters.py:4",), None)
     if sentence := remark(error):
         error.add_note(sentence)
-    found = outcome("test_moving_average", [case_result(check, error)], 0.1)
+    found = check_result(CHECKS["test_moving_average"], [case_result(check, error)], 0.1)
     judged = replace(CASES["all_passed"].checks[0], message=found.message)
     assert summary.unfinished([judged]) == told
     assert summary.written([judged]) == ([] if told else [judged])

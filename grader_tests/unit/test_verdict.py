@@ -1,10 +1,13 @@
-"""How the cases of a check become one outcome."""
+"""How the cases of a check become one result."""
 
 import pytest
 
-from cs336_grader.judging.verdict import CaseResult, case_result, outcome
-from cs336_grader.records import Verdict
+from cs336_grader.judging.verdict import CaseResult, case_result, check_result
+from cs336_grader.records import Tier, Verdict
+from cs336_grader.rubric import Check
 from cs336_grader.running.faults import NoAdaptersError, SubmissionError
+
+CHECK = Check("test_x", "x", Tier.CORE, "tests/test_x.py", "Is so.")
 
 
 def failed(name: str, *mistakes: str) -> CaseResult:
@@ -20,14 +23,14 @@ def unjudged(name: str) -> CaseResult:
 def test_the_most_telling_case_is_shown() -> None:
     """Of the cases that failed, the one that fewest mistakes explain; the first of equals."""
     cases = [failed("a"), failed("b", "one", "two"), failed("c", "one"), failed("d", "one")]
-    assert outcome("test_x", cases, 0.1).message == "Case [c] (4 of 4 cases failed): facts of c"
-    assert outcome("test_x", cases[:1], 0.1).message == "Case [a]: facts of a"
+    assert check_result(CHECK, cases, 0.1).message == "Case [c] (4 of 4 cases failed): facts of c"
+    assert check_result(CHECK, cases[:1], 0.1).message == "Case [a]: facts of a"
 
 
 def test_cases_that_were_not_judged_are_counted_as_such() -> None:
     """The number says what became of them."""
     cases = [CaseResult("test_x[a]", Verdict.PASSED, ""), unjudged("b")]
-    assert outcome("test_x", cases, 0.1).message == "Case [b] (1 of 2 cases not judged): no room"
+    assert check_result(CHECK, cases, 0.1).message == "Case [b] (1 of 2 cases not judged): no room"
 
 
 @pytest.mark.parametrize(
@@ -40,23 +43,23 @@ def test_cases_that_were_not_judged_are_counted_as_such() -> None:
 def test_cases_that_were_not_run_did_not_fail(count: int, told: str) -> None:
     """They follow one that took too long."""
     skipped = [case_result(f"test_x[{n}]", NoAdaptersError("a limit")) for n in range(count)]
-    message = outcome("test_x", [failed("a"), *skipped], 0.1).message
+    message = check_result(CHECK, [failed("a"), *skipped], 0.1).message
     assert message.startswith(f"Case [a] ({told}")
-    assert outcome("test_x", skipped, 0.1).message == "There is nothing to check: a limit."
+    assert check_result(CHECK, skipped, 0.1).message == "There is nothing to check: a limit."
 
 
 def test_an_explanation_of_few_cases_is_not_shown() -> None:
     """What explains less than half of the failed cases is doubtful."""
     others = [failed("b"), failed("c"), failed("d", "two")]
-    assert "facts of b" in outcome("test_x", [failed("a", "one"), *others], 0.1).message
-    assert "facts of a" in outcome("test_x", [failed("a", "one"), others[0]], 0.1).message
+    assert "facts of b" in check_result(CHECK, [failed("a", "one"), *others], 0.1).message
+    assert "facts of a" in check_result(CHECK, [failed("a", "one"), others[0]], 0.1).message
 
 
 def test_only_what_explains_every_failed_case_is_a_mistake_of_the_check() -> None:
     """A mistake that one case rules out is not the check's."""
     both = [failed("a", "one", "two"), failed("b", "two", "three")]
-    assert outcome("test_x", both, 0.1).mistakes == ("two",)
-    assert outcome("test_x", [*both, failed("c")], 0.1).mistakes == ()
+    assert check_result(CHECK, both, 0.1).mistakes == ("two",)
+    assert check_result(CHECK, [*both, failed("c")], 0.1).mistakes == ()
 
 
 @pytest.mark.parametrize(
@@ -71,5 +74,5 @@ def test_only_what_explains_every_failed_case_is_a_mistake_of_the_check() -> Non
 def test_a_check_that_had_nothing_to_call_says_so(error: Exception, nothing_ran: bool) -> None:
     """Whatever the words are, and after an explanation too; only if no case could call anything."""
     case = case_result("test_x", error).explained(None)
-    assert outcome("test_x", [case, case], 0.1).nothing_ran == nothing_ran
-    assert not outcome("test_x", [case, failed("a")], 0.1).nothing_ran
+    assert check_result(CHECK, [case, case], 0.1).nothing_ran == nothing_ran
+    assert not check_result(CHECK, [case, failed("a")], 0.1).nothing_ran

@@ -11,7 +11,8 @@ import pytest
 from cs336_grader.running import (
     RunningSubmission,
     Setting,
-    fork_zygote,
+    fork_worker,
+    forked_zygote,
     warm_up,
 )
 from grader_tests.limits import limits_with
@@ -36,7 +37,7 @@ def submission(
     warm_up()
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     limits = limits_with(check_seconds=10, import_seconds=60)
-    zygote = fork_zygote(Setting(root, scratch, limits))
+    zygote = forked_zygote(*fork_worker(), Setting(root, scratch, limits))
     signal.signal(signal.SIGTERM, before)
     load = {
         "root": str(root),

@@ -1,0 +1,7 @@
+"""What the stages of a grading hand on: what is to be graded, what is known so far, the report."""
+
+from .journal import Journal as Journal
+from .plan import Plan as Plan
+from .plan import plan as plan
+from .plan import plan_before as plan_before
+from .scored import scored as scored
