@@ -1,9 +1,9 @@
-"""What can go wrong between here and a worker.
+"""Errors between the judge and a worker.
 
-CouldNotRunError          no worker could be had: our fault, nothing is known of the submission
-SubmissionError           the submission's code raised an exception
-NoAdaptersError           importing the submission ended the worker, or took too long
-WorkerLostError           the worker ended, hung, or sent what is no answer
+CouldNotRunError    no worker could be started: our fault, and the submission is not judged
+SubmissionError     the submission's code raised an exception
+NoAdaptersError     importing the submission ended the worker, or took too long
+WorkerLostError     the worker ended, hung, or sent an answer that cannot be used
 """
 
 
@@ -12,15 +12,16 @@ class CouldNotRunError(OSError):
 
 
 class SubmissionError(Exception):
-    """The submission's code raised an exception, of which only text came across.
+    """The submission's code raised an exception; the judge has its text alone.
 
     Attributes:
         type_name: the name of the exception's type.
-        text: what it says.
-        facts: all of it, in words.
+        text: the exception's text.
+        facts: the whole message.
         places: where in the submission it was raised, as "file:line", outermost first.
-        missing: what was not found of what should be installed, in words, if that was the matter.
-        nothing_ran: whether it was raised before anything could be called.
+        missing: the packages or versions that the environment lacks, in words, if that is the
+            reason.
+        nothing_ran: True if it was raised before any adapter could be called.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class NoAdaptersError(Exception):
 
 
 class WorkerLostError(BaseException):
-    """There is no answer. A check that catches exceptions must not take it for one.
+    """There is no answer. No ``Exception``: a check must not catch it as one of the submission's.
 
     Attributes:
         facts: why, in words.
@@ -76,10 +77,10 @@ class WorkerLostError(BaseException):
 def submission_error(
     what: str, answer: dict[str, object], *, nothing_ran: bool = False
 ) -> SubmissionError:
-    """The exception that a worker describes.
+    """Return the exception that a worker describes.
 
     Args:
-        what: what was being done, as in "Your run_rope".
+        what: the name of the call, as in "Your run_rope".
         answer: the worker's message; nothing in it is relied on.
         nothing_ran: as in a ``SubmissionError``.
     """

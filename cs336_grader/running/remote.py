@@ -1,5 +1,6 @@
 """The remote functions and objects that a check holds in place of the submission's."""
 
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -74,7 +75,8 @@ class RemoteObject:
     """
 
     def __init__(self, caller: Caller, key: int, type_name: str) -> None:
-        self.caller = caller
+        # The caller keeps what it is passed, this object too: in a circle, all of it would be kept.
+        self.caller: Caller = weakref.proxy(caller)
         self.key = key
         self.type_name = type_name
 

@@ -1,4 +1,4 @@
-"""Turns an exception into text: nothing of it may reach the judge as an object."""
+"""Turns an exception into text: the judge gets none as an object."""
 
 import re
 import sys
@@ -14,16 +14,18 @@ MAX_TEXT = 4000
 MAX_FRAMES = 4
 MAX_NAME = 200
 NAME_OF_IMPORT = re.compile(r"cannot import name '([\w.]+)'")
-# What a compiled module is built from, or is described by while it is not built.
+# Files that a compiled module is built from, or that describe one that is not built.
 COMPILED_SUFFIXES = (".pyi", ".pyx", ".cpp", ".cc", ".c", ".rs")
 PYTHON = "Python"
 NOT_HERE = "which the grading environment does not have."
 
 
 class Origin(NamedTuple):
-    """Where a submission lies, what its package should be called, and what it lacks.
+    """A submission's place and needs, which explain its exceptions.
 
     Attributes:
+        root: its folder.
+        package: the name of the student's package.
         unmet: the versions that it asks for and that are not installed, in words, by the name
             that imports use or "Python".
     """
@@ -34,7 +36,7 @@ class Origin(NamedTuple):
 
 
 def describe(error: BaseException, origin: Origin | None) -> Message:
-    """An exception as text: its type, what it says, and where in the submission it was raised."""
+    """Describe an exception: its type and text, and the places in the submission that raised it."""
     try:
         text = str(error)
     except Exception:
@@ -51,7 +53,7 @@ def describe(error: BaseException, origin: Origin | None) -> Message:
 
 
 def own_frames(error: BaseException, root: Path) -> list[tuple[str, str]]:
-    """The places in a submission that led to an exception, each with its function's name."""
+    """Return the places in a submission that led to an exception, each with its function."""
     found = [
         (f"{Path(frame.filename).relative_to(root)}:{frame.lineno}", frame.name)
         for frame in traceback.extract_tb(error.__traceback__)
@@ -65,7 +67,7 @@ def own_frames(error: BaseException, root: Path) -> list[tuple[str, str]]:
 
 
 def missing(error: BaseException, origin: Origin, frames: list[tuple[str, str]]) -> str | None:
-    """Sentences on what the environment lacks, if that is why an exception was raised."""
+    """Say what the environment lacks, if that is the reason for an exception."""
     where = f" ({frames[-1][0]})" if frames else ""
     if isinstance(error, ImportError) and is_short_text(error.name):
         return not_imported(error, error.name, origin, where)
@@ -83,7 +85,7 @@ def missing(error: BaseException, origin: Origin, frames: list[tuple[str, str]])
 
 
 def not_imported(error: ImportError, module: str, origin: Origin, where: str) -> str | None:
-    """Sentences on what an import did not find, unless that is code of the submission."""
+    """Say what an import did not find, unless that is code of the submission."""
     top = module.partition(".")[0]
     found = NAME_OF_IMPORT.match(str(error))
     full = module if found is None else f"{module}.{found[1]}"
@@ -105,7 +107,7 @@ def not_imported(error: ImportError, module: str, origin: Origin, where: str) ->
 
 
 def not_there(error: AttributeError, origin: Origin, where: str) -> str | None:
-    """Sentences on what an installed module lacks, if another version of it was asked for."""
+    """Say what an installed module lacks, if the submission asks for another version."""
     owner = error.obj
     if not isinstance(owner, ModuleType | type):
         return None
@@ -119,18 +121,18 @@ def not_there(error: AttributeError, origin: Origin, where: str) -> str | None:
 
 
 def asked_for(top: str, origin: Origin) -> str:
-    """A sentence on the version that was asked for, if it is not installed."""
+    """Name the version that the submission asks for, if it is not installed."""
     asked = origin.unmet.get(PYTHON if top in sys.stdlib_module_names else top)
     return "" if asked is None else f"The submission asks for {asked}."
 
 
 def is_short_text(value: object) -> TypeGuard[str]:
-    """Whether a value, which may be anything, is a text that can be a module's name."""
+    """Return True for a text that can be a module's name; the value may be anything."""
     return type(value) is str and 0 < len(value) <= MAX_NAME
 
 
 def has(top: str, root: Path) -> bool:
-    """Whether the submission has a module or package of a name, in whatever case it is written."""
+    """Return True if the submission has a module or package of a name, in upper or lower case."""
     wanted = {top.casefold(), f"{top}.py".casefold()}
     return any(
         entry.name.casefold() in wanted
@@ -141,7 +143,7 @@ def has(top: str, root: Path) -> bool:
 
 
 def own(module: str, suffixes: tuple[str, ...], root: Path) -> bool:
-    """Whether the submission has a file of a module's name with one of these endings."""
+    """Return True if the submission has a file of a module's name with one of these endings."""
     places = [Path(path, *module.split(".")) for path in sys.path]
     return any(
         place.with_name(place.name + suffix).exists()

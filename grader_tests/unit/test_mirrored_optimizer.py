@@ -1,6 +1,8 @@
 """A submission's optimizer trains in the worker as it would in the check's own process."""
 
 import copy
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -280,6 +282,20 @@ def test_a_closure_is_called_as_gradients_are_over_there() -> None:
 def torch_is_grad_enabled() -> bool:
     """Return True while gradients are on in the check."""
     return torch.is_grad_enabled()
+
+
+def test_what_a_conversation_was_passed_is_forgotten_with_it() -> None:
+    """At once: large values would wait long for the garbage collector."""
+    gc.disable()
+    with conversation(session_with(make=Descent, keep=lambda x: {"kept": [x, object()]})) as talk:
+        trained = parameters()
+        optimizer = talk.call("make", (trained,), {})
+        steps(optimizer, trained, 1)
+        talk.call("keep", (optimizer,), {})
+    parameter = weakref.ref(trained[0])
+    del talk, trained, optimizer
+    gc.enable()
+    assert parameter() is None
 
 
 def test_known_groups_stay_the_same_objects() -> None:
