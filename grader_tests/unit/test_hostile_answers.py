@@ -268,12 +268,13 @@ def test_groups_that_an_optimizer_cannot_have_are_not_taken_over(given: Any) -> 
     """It goes on with those it had."""
     x = torch.nn.Parameter(torch.ones(1))
     made = result(["optimizer", 1, groups((RATE, [0]))])
-    stepped = result(changed=[[1, "groups", given]])
-    with conversation(answers_with((made, []), (stepped, []))) as talk:
+    stepped = result(changed=[[0, "data", tensor([1])], [1, "groups", given]])
+    with conversation(answers_with((made, []), (stepped, [FOUR[:4]]))) as talk:
         optimizer = talk.call("f", ([x],), {})
         with pytest.raises(WorkerLostError, match="cannot be used"):
             optimizer.step()
     assert optimizer.param_groups == [{"lr": 0.5, "params": [x]}]
+    assert x.item() == 1
 
 
 @pytest.mark.parametrize(
@@ -304,6 +305,15 @@ def test_an_iterator_gives_no_more_than_can_be_kept(monkeypatch: pytest.MonkeyPa
         assert talk.call("count", ((torch.ones(1000) for _ in range(50)),), {}) == 50
         with pytest.raises(WorkerLostError, match="over 1 MB"):
             talk.call("count", ((torch.ones(1000) for _ in range(500)),), {})
+
+
+def test_a_check_takes_in_no_more_than_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many answers together may be too large, each of which is not."""
+    monkeypatch.setattr("cs336_grader.running.conversation.MAX_RECEIVED_BYTES", 2**10)
+    with conversation(session_with(ones=torch.ones)) as talk:
+        assert talk.call("ones", (100,), {}).shape == (100,)
+        with pytest.raises(WorkerLostError, match="more than a check may take in"):
+            talk.call("ones", (200,), {})
 
 
 def test_what_is_not_finite_is_a_value_like_others() -> None:

@@ -91,6 +91,14 @@ def test_steps_may_be_counted_in_any_dtype(steps: object) -> None:
     assert str(optimizer.state_dict()["state"][0]["step"]) == str(torch.tensor(3.0))
 
 
+class Remote:
+    """An object that stays in the worker; a call of a method asks the worker again."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Fail, but not as something that is not as agreed."""
+        raise AssertionError(name)
+
+
 def change(where: str, value: object) -> Callable[[State], object]:
     """A change to an entry of the first parameter's state."""
     return lambda state: state["state"][0].update({where: value})
@@ -136,6 +144,8 @@ HOSTILE: dict[str, Callable[[State], object]] = {
     ),
     "no state": lambda state: state.pop("state"),
     "a state that is a list": lambda state: state.update(state=[state["state"][0]]),
+    "an entry whose methods run in the worker": lambda state: state["state"].update({0: Remote()}),
+    "a state whose methods run in the worker": lambda state: state.update(state=Remote()),
     "an entry that is a list": lambda state: state["state"].update({0: [1]}),
     "a group more": lambda state: state["param_groups"].append(state["param_groups"][0]),
     "a group less": lambda state: state["param_groups"].pop(),

@@ -273,3 +273,41 @@ def test_gradients_reach_what_was_passed_in_the_middle_of_a_call() -> None:
         result.backward()
     assert result.item() == 25.0
     assert [x.grad.item() for x in leaves if x.grad is not None] == [5.0, 5.0, 5.0]
+
+
+def test_layouts_in_memory_arrive() -> None:
+    """A view of a transposed tensor fails over there, too, and a read-only array stays one."""
+    base = torch.arange(6.0).reshape(2, 3)
+    leaf = base.clone().requires_grad_()
+    views = [base.T, base[:, ::2], base[:1].expand(4, 3), leaf.T, torch.nn.Parameter(base.T)]
+    fixed = np.ones(2)
+    fixed.flags.writeable = False
+    double = torch.no_grad()(lambda x: x[0].mul_(2) is None)
+    with conversation(
+        session_with(stride=torch.Tensor.stride, flags=lambda x: x.flags.writeable, double=double)
+    ) as talk:
+        assert [talk.call("stride", (x,), {}) for x in views] == [x.stride() for x in views]
+        assert [talk.call("flags", (x,), {}) for x in (fixed, np.ones(2))] == [False, True]
+        expanded = torch.ones(3).expand(2, 3)
+        talk.call("double", (expanded,), {})
+    assert expanded.tolist() == [[2.0] * 3] * 2
+    assert expanded.stride() == (0, 1)
+
+
+def replace(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> tuple[bool, float]:
+    """Give a module another parameter; return its mode, and an option of an optimizer."""
+    module.weight = torch.nn.Parameter(torch.zeros(1, 2))
+    return module.training, optimizer.param_groups[0]["lr"]
+
+
+def test_modules_and_optimizers_of_torch_are_as_here() -> None:
+    """Their mode and options arrive in every call; another tensor in a module comes back."""
+    module = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
+    with conversation(session_with(replace=replace, array=lambda: np.array(["a"]))) as talk:
+        assert talk.call("replace", (module, optimizer), {}) == (True, 0.5)
+        optimizer.param_groups[0]["lr"] = 0.25
+        assert talk.call("replace", (module.eval(), optimizer), {}) == (False, 0.25)
+        assert module.weight.tolist() == [[0.0, 0.0]]
+        with pytest.raises(SubmissionError, match="an array of 1 str32 cannot be passed on"):
+            talk.call("array", (), {})
