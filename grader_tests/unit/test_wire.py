@@ -80,8 +80,7 @@ def test_unusual_tensors_arrive_dense_and_plain() -> None:
     single, empty = base[:1, ::3], base[:0, ::2]
     views = (base.T, base[:, ::2], single, single[0], empty, empty[..., 0])
     conjugate = torch.tensor([1j, 2.0]).conj()
-    views += (conjugate, conjugate.imag)
-    for tensor in (*views, torch.nn.Parameter(base), base.to_sparse()):
+    for tensor in (*views, conjugate, conjugate.imag, torch.nn.Parameter(base), base.to_sparse()):
         arrived = carried(tensor)
         assert type(arrived) is torch.Tensor
         assert arrived.tolist() == tensor.detach().to_dense().tolist()
