@@ -57,16 +57,16 @@ class Numbered:
 
 
 class Arguments:
-    """All that one check has passed so far; what is passed again is known again.
+    """The arguments that one check has passed so far.
 
     Args:
-        shared: the folders whose files may be handed over where a text is their path. The text
-            may be made of what the submission returned, and name any file.
+        shared: the folders whose files are sent where a text is their path. No others: the text
+            may come from the submission, and name any file.
 
     Attributes:
-        keyed: what is the same object in every call.
-        current: what the call may change.
-        passed: what each call was passed that made an object, by the object's key.
+        keyed: the objects whose stand-in is the same in every call.
+        current: the objects that the call may change.
+        passed: those of the call that made an object, by the object's key.
         autograd_inputs: the tensors of the call that require a gradient.
         trained: its tensors that an optimizer may have.
     """
@@ -95,7 +95,7 @@ class Arguments:
                 return method(self, encoder, value)
         return None
 
-    def text(self, encoder: Encoder, text: str) -> Node:
+    def path_text(self, encoder: Encoder, text: str) -> Node:
         """Text that names a file in a shared folder, or None for any other."""
         if not os.path.isabs(text) or not os.path.isfile(text):
             return None
@@ -125,7 +125,7 @@ class Arguments:
         }
         if tensor.is_leaf and tensor.grad is not None:
             about["grad"] = encode_tensor(encoder, tensor.grad)
-        return ["argument", encode_tensor(encoder, tensor), about]
+        return ["tensor_argument", encode_tensor(encoder, tensor), about]
 
     def array(self, encoder: Encoder, array: np.ndarray[Any, Any]) -> Node:
         """An array by value, or as the file that it is mapped from."""
@@ -306,7 +306,7 @@ class Arguments:
         "content": (io.BytesIO, content),
     }
     KINDS: tuple[tuple[Any, Callable[["Arguments", Encoder, Any], Node]], ...] = (
-        (str, text),
+        (str, path_text),
         (torch.Tensor, tensor),
         (np.ndarray, array),
         (CONTAINERS, container),

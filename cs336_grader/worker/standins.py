@@ -52,15 +52,15 @@ class StandIns:
 
     Attributes:
         held: results that stay here, by key.
-        kept: stand-ins that are the same object in every call, by key.
-        received: what the call may change, as the judge counts it.
+        keyed: stand-ins that are the same object in every call, by key.
+        received: the stand-ins that the call may change, by the judge's numbers.
         autograd_inputs: the tensors of the call that require a gradient.
     """
 
     def __init__(self, ask: Callable[[Message, Encoder], list[Any]]) -> None:
         self.ask = ask
         self.held: dict[int, Any] = {}
-        self.kept: dict[int, Any] = {}
+        self.keyed: dict[int, Any] = {}
         self.scratch: Path | None = None
         self.begin()
 
@@ -77,7 +77,7 @@ class StandIns:
             "given": self.given,
             "held": lambda _decoder, key: self.held[key],
             "path_text": lambda *node: str(self.path(*node)),
-            "argument": self.tensor,
+            "tensor_argument": self.tensor,
             "array_argument": self.array,
             "memmap": self.memmap,
             "container": self.container,
@@ -125,7 +125,7 @@ class StandIns:
         value = decoder.decode(node)
         if about["leaf"]:
             value = laid_out(value, about["stride"])
-        tensor = self.keyed(value, about) if about["key"] is not None else value
+        tensor = self.kept_tensor(value, about) if about["key"] is not None else value
         with torch.no_grad():
             tensor.requires_grad_(about["requires_grad"])
             tensor.grad = decoder.decode(about["grad"])
@@ -137,12 +137,12 @@ class StandIns:
         received: torch.Tensor = self.receive(about["number"], tensor, tensor_parts)
         return received
 
-    def keyed(self, value: torch.Tensor, about: dict[str, Node]) -> Any:
+    def kept_tensor(self, value: torch.Tensor, about: dict[str, Node]) -> Any:
         """Return the tensor kept under the key, holding the value."""
-        kept = self.kept.get(about["key"])
+        kept = self.keyed.get(about["key"])
         if kept is None:
             kept = torch.nn.Parameter(value, requires_grad=False) if about["parameter"] else value
-            self.kept[about["key"]] = kept
+            self.keyed[about["key"]] = kept
         else:
             kept.data.copy_(value)
         return kept
@@ -165,7 +165,7 @@ class StandIns:
 
     def module(self, decoder: Decoder, key: int, entries: dict[str, Node], training: bool) -> Any:
         """Return a module with the same parameter and buffer names, that cannot be called."""
-        module = self.kept.setdefault(key, torch.nn.Module())
+        module = self.keyed.setdefault(key, torch.nn.Module())
         numbers = {}
         for name, node in entries.items():
             tensor = decoder.decode(node)
@@ -186,9 +186,9 @@ class StandIns:
         plain = [
             {option: decoder.decode(node) for option, node in group.items()} for group in groups
         ]
-        if key not in self.kept:
-            self.kept[key] = getattr(torch.optim, about["name"])(plain)
-        optimizer = self.kept[key]
+        if key not in self.keyed:
+            self.keyed[key] = getattr(torch.optim, about["name"])(plain)
+        optimizer = self.keyed[key]
         packed = optimizer.state_dict()["param_groups"]
         for pack, group in zip(packed, plain, strict=True):
             pack.update({option: value for option, value in group.items() if option != "params"})
@@ -216,7 +216,7 @@ class StandIns:
         self, decoder: Decoder, key: int, number: int, content: Node, position: int
     ) -> io.BytesIO:
         """Return a binary file object."""
-        file = self.kept.setdefault(key, io.BytesIO())
+        file = self.keyed.setdefault(key, io.BytesIO())
         file.seek(0)
         file.truncate()
         file.write(decoder.decode(content))
@@ -241,7 +241,7 @@ class StandIns:
 
     def groups(self, optimizer: torch.optim.Optimizer) -> list[tuple[object, object]]:
         """Return an optimizer's groups: plain hyperparameters, and the keys of its parameters."""
-        keys = {id(value): key for key, value in self.kept.items()}
+        keys = {id(value): key for key, value in self.keyed.items()}
         return [
             (
                 {str(name): value for name, value in group.items() if is_plain(value)},
@@ -252,7 +252,7 @@ class StandIns:
 
     def listed(self, decoder: Decoder, key: int, node: Node) -> Any:
         """Return an iterator over a list, the same one whenever it is passed."""
-        return self.kept.setdefault(key, iter(decoder.decode(node)))
+        return self.keyed.setdefault(key, iter(decoder.decode(node)))
 
     def pulled(self, key: int) -> Iterator[Any]:
         """Yield the items of an iterator of the judge, asked for one by one."""

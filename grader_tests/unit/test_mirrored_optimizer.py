@@ -78,14 +78,6 @@ class Powers(Descent):
         assert type(group["own"]) is object
 
 
-class Decaying(Descent):
-    """Lowers its rate by itself."""
-
-    def finish(self, group: dict[str, Any]) -> None:
-        """Lower it."""
-        group["lr"] = group["lr"] * 0.5
-
-
 class Late(Descent):
     """Adds to the groups at its first step."""
 
@@ -95,7 +87,7 @@ class Late(Descent):
         group["lr"] /= group["count"]
 
 
-CLASSES = (Descent, Counting, Powers, Decaying, Late)
+CLASSES = (Descent, Counting, Powers, Late)
 
 
 @contextmanager
