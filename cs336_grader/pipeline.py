@@ -91,7 +91,7 @@ def grade(request: Request, watch: Watch, starter: JudgeStarter | None = None) -
             watch(Planned(staged, len(plan.checks)))
             conditions = Conditions(run, request.isolation, request.worker_python)
             with (
-                own_starter(starter, plan, request.seed) as begin,
+                own_starter(starter, plan, request.seed, run) as begin,
                 closing(results(begin, staged, plan.assignment, plan.checks, conditions)) as events,
             ):
                 follow(events, journal, watch, lambda: publish_partial(request, plan, journal))
@@ -162,7 +162,7 @@ def staged_in(run: Path, request: Request, assignment: Assignment) -> Staged:
 
 @contextlib.contextmanager
 def own_starter(
-    starter: JudgeStarter | None, plan: grading.Plan, seed: int
+    starter: JudgeStarter | None, plan: grading.Plan, seed: int, run: Path
 ) -> Iterator[JudgeStarter]:
     """Give the starter, or one for this submission alone if there is none.
 
@@ -173,7 +173,7 @@ def own_starter(
         yield starter
         return
     try:
-        with Template(lesson(plan.assignment, seed, plan.checks.values())) as template:
+        with Template(lesson(plan.assignment, seed, plan.checks.values()), run) as template:
             yield template.judges
     except CannotForkError as error:
         raise CouldNotJudgeError(str(error)) from error
@@ -192,7 +192,7 @@ def examine(worker_python: str) -> Measurement:
     Raises:
         CouldNotJudgeError: no worker could be started.
     """
-    with run_folder() as run, Template(Lesson("", 0, (), None)) as template:
+    with run_folder() as run, Template(Lesson("", 0, (), None), run) as template:
         staged = run / "staged"
         staged.mkdir()
         return measured(template.judges, staged, Conditions(run, "auto", worker_python))

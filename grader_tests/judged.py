@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -52,7 +53,7 @@ def judge_with(monkeypatch: pytest.MonkeyPatch, results: Results) -> list[Lesson
     """Have the pipeline call a function instead of a judge; the lessons that it would teach."""
     lessons: list[Lesson] = []
 
-    def template(lesson: Lesson) -> object:
+    def template(lesson: Lesson, _folder: Path) -> object:
         lessons.append(lesson)
         return nullcontext(SimpleNamespace(judges=None))
 

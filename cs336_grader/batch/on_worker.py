@@ -78,7 +78,8 @@ class Kept:
                 if self.template is not None:
                     self.template.close()
                     self.template = None
-                self.template, self.settings = taught(settings, Path()), settings
+                folder = Path(tempfile.mkdtemp(prefix="cs336-"))
+                self.template, self.settings = taught(settings, Path(), folder), settings
             return self.template.judges
 
 

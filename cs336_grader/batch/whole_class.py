@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cs336_grader import pipeline
 from cs336_grader.handout.contents import modules
 from cs336_grader.judges import Template, lesson
-from cs336_grader.pipeline import assignment_asked_for
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
 from cs336_grader.rubric import Assignment, Rubric, load_assignment
@@ -49,19 +49,19 @@ class Local:
             CouldNotGradeError: nothing can be graded.
             CouldNotJudgeError: the suite cannot be run.
         """
-        with taught(settings, out) as template:
+        with pipeline.run_folder() as folder, taught(settings, out, folder) as template:
             job = slots.Job(settings, out, template.judges)
             slots.grade_all(submissions, job, self.jobs, finished)
 
 
-def taught(settings: Settings, out: Path) -> Template:
+def taught(settings: Settings, out: Path, folder: Path) -> Template:
     """The processes that judges of a class are forked from, once for a machine.
 
     Raises:
         CouldNotJudgeError: the suite cannot be run.
     """
-    assignment = assignment_asked_for(request_for(Submission("", Path()), settings, out))
-    return Template(lesson(assignment, settings.seed, assignment.checks.values()))
+    assignment = pipeline.assignment_asked_for(request_for(Submission("", Path()), settings, out))
+    return Template(lesson(assignment, settings.seed, assignment.checks.values()), folder)
 
 
 def grade_class(

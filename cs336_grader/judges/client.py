@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -48,6 +49,7 @@ class Template:
 
     Args:
         lesson: what the recorder learns.
+        folder: removed at the end, by the template where the launcher has ended before.
 
     Attributes:
         process: the template, which adopts what its descendants leave behind.
@@ -57,7 +59,7 @@ class Template:
         CouldNotJudgeError: the suite cannot be run, or this system cannot fork processes.
     """
 
-    def __init__(self, lesson: Lesson) -> None:
+    def __init__(self, lesson: Lesson, folder: Path) -> None:
         if not hasattr(os, "fork"):
             raise CouldNotJudgeError("judges and workers are forked, which this system cannot do")
         # This process knows the seed, and a worker may be of the same user.
@@ -65,12 +67,14 @@ class Template:
         (zygotes, theirs), (judges, theirs_too) = socket.socketpair(), socket.socketpair()
         self.judges = JudgeStarter(zygotes, judges)
         given = (theirs.fileno(), theirs_too.fileno())
+        self.folder = folder
         with theirs, theirs_too:
             self.process = psutil.Popen(
-                [sys.executable, "-s", "-P", "-m", TEMPLATE, *map(str, given)],
+                [sys.executable, "-s", "-P", "-m", TEMPLATE, *map(str, given), str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=environment(),
+                # Importing torch makes a folder for what it compiles.
+                env=environment() | {"TORCHINDUCTOR_CACHE_DIR": str(folder / "compiled")},
                 pass_fds=given,
                 # Ctrl-C is for the launcher: it would end this one with a traceback.
                 process_group=0,
@@ -114,6 +118,7 @@ class Template:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()
         self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """The template, from which all other processes are forked, and the recorder.
 
-    python -m cs336_grader.judges.template ZYGOTES JUDGES
+    python -m cs336_grader.judges.template ZYGOTES JUDGES FOLDER
 
 ZYGOTES and JUDGES are descriptors of sockets. Each byte that comes over one of them asks for a
-process and brings descriptors along; over JUDGES, the lesson comes first.
+process and brings descriptors along; over JUDGES, the lesson comes first. FOLDER is for temporary
+files, and is removed at the end.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 STREAMS = 3
 
 
-def main(zygotes: int, judges: int) -> None:
+def main(zygotes: int, judges: int, folder: Path) -> None:
     """Be the template; its first child is the recorder."""
     running.hide_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -36,7 +37,7 @@ def main(zygotes: int, judges: int) -> None:
     running.adopt_orphans()
     if os.fork() == 0:
         os.close(zygotes)
-        record(socket.socket(fileno=judges))
+        record(socket.socket(fileno=judges), folder / "recorder")
         os._exit(0)
     os.close(judges)
     for (reply,) in requests(socket.socket(fileno=zygotes), 1):
@@ -48,6 +49,8 @@ def main(zygotes: int, judges: int) -> None:
             connection, pid = running.fork_worker()
             with connection:
                 socket.send_fds(answer, [encode(Forked(pid)).encode()], [connection.fileno()])
+    # The launcher has closed the socket, or has ended and will not remove the folder.
+    shutil.rmtree(folder, ignore_errors=True)
     # Taking torch down takes a second.
     os._exit(0)
 
@@ -61,8 +64,13 @@ def requests(connection: socket.socket, count: int) -> Iterator[list[int]]:
         yield descriptors
 
 
-def record(connection: socket.socket) -> None:
-    """Be the recorder: learn, then fork judges."""
+def record(connection: socket.socket, files: Path) -> None:
+    """Be the recorder: learn, then fork judges.
+
+    Args:
+        connection: leads to the launcher.
+        files: a folder to make, for what checks write while their values are recorded.
+    """
     # Imported after the fork: the template, which workers descend from, has no use for it.
     from cs336_grader.judging.judge import Judge  # noqa: PLC0415
     from cs336_grader.judging.suite import Suite, SuiteError  # noqa: PLC0415
@@ -75,7 +83,8 @@ def record(connection: socket.socket) -> None:
         return
     if not isinstance(lesson, Lesson):
         return
-    files = tempfile.tempdir = tempfile.mkdtemp(prefix="cs336-")
+    files.mkdir()
+    tempfile.tempdir = str(files)
 
     def recorded() -> None:
         shutil.rmtree(files, ignore_errors=True)
@@ -92,8 +101,6 @@ def record(connection: socket.socket) -> None:
             recorded()
     except SuiteError as error:
         send(stream, Fault(str(error)))
-    finally:
-        shutil.rmtree(files, ignore_errors=True)
 
 
 def fork_judges(connection: socket.socket, judge: "Judge") -> None:
@@ -131,4 +138,4 @@ def be_judge(streams: list[int], zygote: socket.socket, judge: "Judge") -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

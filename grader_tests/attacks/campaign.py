@@ -86,7 +86,8 @@ class Battlefield:
         self.assignment = self.copied_assignment()
         self.outside: Canaries = self.exits.enter_context(self.listening())
         assignment = load_assignment(self.assignment)
-        self.template = Template(lesson(assignment, SEED, assignment.checks.values()))
+        run = Path(tempfile.mkdtemp(prefix="cs336-"))
+        self.template = Template(lesson(assignment, SEED, assignment.checks.values()), run)
         self.exits.callback(self.template.close)
         self.own = self.template.process.children(recursive=True)
 

@@ -22,10 +22,11 @@ Graded = Callable[[str], Report]
 
 
 @pytest.fixture(scope="module")
-def template() -> Iterator[Template]:
+def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
     """What all submissions are graded by, as those of a class are."""
     assignment = load_assignment(TINY)
-    made = Template(lesson(assignment, SEED, assignment.checks.values()))
+    folder = tmp_path_factory.mktemp("template")
+    made = Template(lesson(assignment, SEED, assignment.checks.values()), folder)
     yield made
     made.close()
 

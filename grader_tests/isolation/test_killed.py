@@ -29,8 +29,8 @@ def run_moving_average(values, width):
         os._exit(0)
     time.sleep(1000)
 """
-# From the launcher down: the process that judges, zygote, (init,) import, check, daemon.
-SMALLEST_TREE = 5
+# Template, recorder, judge, zygote, (init,) import, worker, daemon.
+SMALLEST_TREE = 7
 END_SECONDS = 30
 
 
@@ -79,10 +79,14 @@ def test_a_killed_launcher_leaves_nothing(tmp_path: Path, number: signal.Signals
     assert os.listdir(tmp_path / "temporary") == []
 
 
-def test_a_killed_judge_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", range(3), ids=["template", "recorder", "judge"])
+def test_a_killed_part_of_the_grader_leaves_nothing(tmp_path: Path, place: int) -> None:
     """The launcher says that it could not judge, and cleans up for the process that was killed."""
     with hanging_run(tmp_path) as (process, tree):
-        tree[0].kill()
+        (template,) = (one for one in tree if one.ppid() == process.pid)
+        recorder, *_ = template.children()
+        (judge,) = recorder.children()
+        (template, recorder, judge)[place].kill()
         assert process.wait(END_SECONDS) == 3
         assert running(tree) == []
     assert os.listdir(tmp_path / "temporary") == []
