@@ -74,6 +74,6 @@ def audit(
     ):
         # No submission is judged here, so there is none to keep away from.
         known = load_assignment(assignment or default_assignment(Path(os.devnull)))
-        plan = auditing.Plan(known, named_problems(known.rubric, problems), jobs)
+        plan = auditing.AuditPlan(known, named_problems(known.rubric, problems), jobs)
         found = auditing.carry_out(plan, report_dir)
     context.exit(BELOW_THE_BAR if found.faults else GRADED)

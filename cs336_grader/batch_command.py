@@ -32,7 +32,7 @@ from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
     from .batch.overview import Overview
-    from .batch.progress_bar import ProgressBar
+    from .batch.progress_bar import ClassProgress
     from .batch.settings import Settings
     from .batch.submissions import Found
     from .batch.whole_class import Runner
@@ -262,13 +262,13 @@ def checked(asked: "Settings", assignment: Assignment) -> "Settings":
     return with_digest(asked, assignment)
 
 
-def watched(found: "Found") -> "ProgressBar":
+def watched(found: "Found") -> "ClassProgress":
     """What shows how far the class has come."""
     from rich.console import Console  # noqa: PLC0415 (only some commands print)
 
-    from .batch.progress_bar import ProgressBar  # noqa: PLC0415
+    from .batch.progress_bar import ClassProgress  # noqa: PLC0415
 
-    return ProgressBar(Console(stderr=True), len(found.submissions))
+    return ClassProgress(Console(stderr=True), len(found.submissions))
 
 
 def show(seen: "Overview", found: "Found", out: Path) -> None:

@@ -13,11 +13,11 @@ from cs336_grader.rubric import Assignment
 
 from . import findings, json_file, page, terminal, workers
 from .catalogues import CatalogueError
-from .progress_bar import ProgressBar
+from .progress_bar import AuditProgress
 from .records import Audit, Job, Trials
 from .workers import LostWorkerError
 
-__all__ = ["Audit", "CouldNotAuditError", "Plan", "audit", "carry_out"]
+__all__ = ["Audit", "AuditPlan", "CouldNotAuditError", "audit", "carry_out"]
 
 
 class CouldNotAuditError(Exception):
@@ -25,7 +25,7 @@ class CouldNotAuditError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AuditPlan:
     """What is to be done.
 
     Attributes:
@@ -38,7 +38,7 @@ class Plan:
     processes: int
 
 
-def carry_out(plan: Plan, folder: Path) -> Audit:
+def carry_out(plan: AuditPlan, folder: Path) -> Audit:
     """Audit a suite, show how far it has come, write the files and print what was found.
 
     Args:
@@ -51,7 +51,7 @@ def carry_out(plan: Plan, folder: Path) -> Audit:
     """
     # Being told to end is an interruption like any other.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    watch = ProgressBar(Console(stderr=True))
+    watch = AuditProgress(Console(stderr=True))
     with watch.bar:
         found = audit(plan, watch.begun, watch.finished)
     saved = {
@@ -66,7 +66,7 @@ def carry_out(plan: Plan, folder: Path) -> Audit:
 
 
 def audit(
-    plan: Plan,
+    plan: AuditPlan,
     begun: Callable[[list[Job]], None] = lambda _: None,
     finished: Callable[[Trials], None] = lambda _: None,
 ) -> Audit:

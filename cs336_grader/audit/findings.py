@@ -12,14 +12,14 @@ from . import margins
 from .records import (
     SCHEMA_VERSION,
     Audit,
-    CheckResult,
+    AuditedCheck,
     ComparisonResult,
     DegenerateResult,
     Entry,
-    Fault,
     Kind,
     Listing,
     MistakeResult,
+    SuiteFault,
     Trial,
     Trials,
 )
@@ -89,12 +89,12 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
     jobs: dict[str, list[Trials]] = defaultdict(list)
     for each in sorted(found, key=lambda each: each.job.seed):
         jobs[each.job.problem].append(each)
-    checks: list[CheckResult] = []
+    checks: list[AuditedCheck] = []
     mistakes: list[MistakeResult] = []
     comparisons: list[ComparisonResult] = []
     twins: list[tuple[str, ...]] = []
     degenerate: list[DegenerateResult] = []
-    faults: list[Fault] = []
+    faults: list[SuiteFault] = []
     seeds = {each.job.seed: each.job.mistakes for each in found}
     variants: list[str] = []
     for problem in (name for name in assignment.rubric.problems if name in jobs):
@@ -167,20 +167,20 @@ def degenerate_results(evidence: Evidence, rubric: Rubric) -> list[DegenerateRes
     return found
 
 
-def unearned(degenerate: Iterable[DegenerateResult]) -> Iterator[Fault]:
+def unearned(degenerate: Iterable[DegenerateResult]) -> Iterator[SuiteFault]:
     """Degenerate work that earns more than it may."""
     for each in degenerate:
         if each.share > MOST_EARNED:
             message = f"earns {each.share:.0%} of the points without any work: it passes "
-            yield Fault(each.id, each.problem, message + ", ".join(each.passes))
+            yield SuiteFault(each.id, each.problem, message + ", ".join(each.passes))
 
 
 def check_result(
     evidence: Evidence, check: Check, mistakes: Sequence[MistakeResult]
-) -> CheckResult:
+) -> AuditedCheck:
     """What a check is good for, given what became of the mistakes of its problem."""
     caught = [mistake for mistake in mistakes if check.name in mistake.caught_by]
-    return CheckResult(
+    return AuditedCheck(
         name=check.name,
         problem=check.problem,
         tier=check.tier,
@@ -222,7 +222,7 @@ def shared(partitions: Sequence[Iterable[tuple[str, ...]]]) -> Iterator[tuple[st
     yield from (tuple(group) for group in groups.values() if len(group) > 1)
 
 
-def wrong_with(evidence: Evidence) -> Iterator[Fault]:
+def wrong_with(evidence: Evidence) -> Iterator[SuiteFault]:
     """What is wrong with right implementations and with stubs."""
     problem = evidence.problem
     for known in evidence.of(*RIGHT):
@@ -233,19 +233,21 @@ def wrong_with(evidence: Evidence) -> Iterator[Fault]:
                 if check not in told and not spared:
                     told.add(check)
                     message = f"is right and fails {check} at seed {seed}: {why}"
-                    yield Fault(known.id, problem, message)
+                    yield SuiteFault(known.id, problem, message)
     for known in evidence.of(Kind.STUBS):
         for seed, trials in evidence.trials[known.id].items():
             failed, ran = evidence.failed(known.id, seed), {trial.check for trial in trials}
             for check in evidence.checks:
                 if check not in ran:
-                    yield Fault(check, problem, f"does not run at seed {seed}")
+                    yield SuiteFault(check, problem, f"does not run at seed {seed}")
                 elif check not in failed:
-                    yield Fault(check, problem, f"passes at seed {seed} where nothing is written")
+                    yield SuiteFault(
+                        check, problem, f"passes at seed {seed} where nothing is written"
+                    )
 
 
-def survivors(mistakes: Iterable[MistakeResult]) -> Iterator[Fault]:
+def survivors(mistakes: Iterable[MistakeResult]) -> Iterator[SuiteFault]:
     """The mistakes that cost no points."""
     for mistake in mistakes:
         if mistake.survives:
-            yield Fault(mistake.id, mistake.problem, f"survives: {mistake.sentence}")
+            yield SuiteFault(mistake.id, mistake.problem, f"survives: {mistake.sentence}")

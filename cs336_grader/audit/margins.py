@@ -16,7 +16,7 @@ from math import inf
 
 from cs336_grader.rubric import Check
 
-from .records import ComparisonResult, Fault, MistakeResult, Trial
+from .records import ComparisonResult, MistakeResult, SuiteFault, Trial
 
 FACTOR = 10.0
 
@@ -110,26 +110,26 @@ def width(comparison: ComparisonResult) -> float:
     return min(beyond, inf if comparison.noise == 0 else 1 / comparison.noise)
 
 
-def faults(comparison: ComparisonResult) -> Iterator[Fault]:
+def faults(comparison: ComparisonResult) -> Iterator[SuiteFault]:
     """What is wrong with a comparison's margins."""
     narrow = width(comparison) < FACTOR
     if narrow and not comparison.reason:
         if comparison.noise * FACTOR > 1:
-            yield Fault(
+            yield SuiteFault(
                 comparison.id,
                 comparison.problem,
                 f"{comparison.noisiest} is right and off by {comparison.noise:.2g} of what is "
                 "allowed, more than a tenth",
             )
         if comparison.nearest is not None and comparison.nearest < FACTOR:
-            yield Fault(
+            yield SuiteFault(
                 comparison.id,
                 comparison.problem,
                 f"{comparison.nearest_mistake} is wrong and off by {comparison.nearest:.2g} times "
                 "what is allowed, less than ten times, and is seen no better elsewhere",
             )
     if comparison.reason and not narrow:
-        yield Fault(
+        yield SuiteFault(
             comparison.id,
             comparison.problem,
             "its margins are wide: delete its reason for a narrow one",
@@ -138,7 +138,7 @@ def faults(comparison: ComparisonResult) -> Iterator[Fault]:
 
 def outdated(
     comparisons: Iterable[ComparisonResult], checks: Iterable[Check], narrow: Iterable[str]
-) -> Iterator[Fault]:
+) -> Iterator[SuiteFault]:
     """Reasons for comparisons that these checks do not make."""
     problems = {check.name: check.problem for check in checks}
     known = {each.id for each in comparisons}
@@ -146,4 +146,4 @@ def outdated(
         check = comparison.partition("[")[0].partition(" ")[0]
         if check in problems and comparison not in known:
             message = "is no comparison: delete its reason for a narrow margin"
-            yield Fault(comparison, problems[check], message)
+            yield SuiteFault(comparison, problems[check], message)

@@ -6,7 +6,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .records import Job, Trials
 
 
-class ProgressBar:
+class AuditProgress:
     """Shows how far the work has come, on a terminal alone."""
 
     def __init__(self, console: Console) -> None:

@@ -143,7 +143,7 @@ class DegenerateResult:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class AuditedCheck:
     """What a check is good for.
 
     Attributes:
@@ -185,7 +185,7 @@ class ComparisonResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SuiteFault:
     """Something that should hold and does not.
 
     Attributes:
@@ -215,8 +215,8 @@ class Audit:
     mistake_seeds: tuple[int, ...]
     variants: tuple[str, ...]
     mistakes: tuple[MistakeResult, ...]
-    checks: tuple[CheckResult, ...]
+    checks: tuple[AuditedCheck, ...]
     comparisons: tuple[ComparisonResult, ...]
     twins: tuple[tuple[str, ...], ...]
     degenerate: tuple[DegenerateResult, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[SuiteFault, ...]

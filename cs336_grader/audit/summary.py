@@ -8,11 +8,11 @@ from cs336_grader.records import Tier
 from . import margins
 from .records import (
     Audit,
-    CheckResult,
+    AuditedCheck,
     ComparisonResult,
     DegenerateResult,
-    Fault,
     MistakeResult,
+    SuiteFault,
 )
 
 
@@ -26,10 +26,10 @@ class Section:
     """
 
     problem: str
-    checks: list[CheckResult]
+    checks: list[AuditedCheck]
     mistakes: list[MistakeResult]
     comparisons: list[ComparisonResult]
-    faults: list[Fault]
+    faults: list[SuiteFault]
     twins: list[tuple[str, ...]]
 
     @property
@@ -63,7 +63,7 @@ def sections(audit: Audit) -> Iterator[Section]:
         )
 
 
-def idle(audit: Audit) -> list[CheckResult]:
+def idle(audit: Audit) -> list[AuditedCheck]:
     """The checks that count and catch mistakes, each of which others catch as well."""
     return [
         check

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from cs336_grader.reports.terminal import NAME_WIDTH, Surroundings, Writer
 
-from .records import Audit, CheckResult
+from .records import Audit, AuditedCheck
 from .summary import best_paid, counted, idle, multiple, narrowest, sections
 
 # Of each list, this many entries are shown; all are in the file.
@@ -145,6 +145,6 @@ def write_margins(audit: Audit, writer: Writer) -> None:
         writer.paragraph(f"{numbers}  {each.id}{reason}", 2, 3)
 
 
-def told(check: CheckResult) -> str:
+def told(check: AuditedCheck) -> str:
     """A check with what it asks for."""
     return f"{check.name}: {check.requirement}"

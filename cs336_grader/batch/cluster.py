@@ -19,7 +19,7 @@ from cs336_grader.reports.files import write
 from cs336_grader.reports.formats import FORMATS
 
 from . import grading, on_worker
-from .on_worker import Sent, Task
+from .on_worker import Sent, SubmissionTask
 from .records import RECORD, Graded, saved
 from .settings import Settings
 from .slots import CouldNotGradeError
@@ -99,7 +99,7 @@ class Round:
 
     def submit(self, submission: Submission, *, sent: bool) -> Any:
         """Ask for a submission to be graded."""
-        task = Task(
+        task = SubmissionTask(
             submission.name,
             submission.title,
             str(submission.path.resolve()),

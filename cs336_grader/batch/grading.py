@@ -23,7 +23,7 @@ MOST_ATTEMPTS = 2
 
 
 @dataclass
-class Notes:
+class RunNotes:
     """What is noted of a run beside its report."""
 
     lost: str = ""
@@ -61,10 +61,10 @@ def tried(submission: Submission, settings: Settings, out: Path, starter: JudgeS
     """Grade a submission, as often as it may be tried."""
     request = request_for(submission, settings, out)
     handed_in = digest(submission.path)
-    attempts, notes, reason = 0, Notes(lost="not tried"), ""
+    attempts, notes, reason = 0, RunNotes(lost="not tried"), ""
     while notes.lost and attempts < MOST_ATTEMPTS:
         attempts += 1
-        notes = Notes()
+        notes = RunNotes()
         try:
             report = pipeline.grade(request, notes, starter)
         except WrongRequestError as error:

@@ -42,7 +42,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SubmissionTask:
     """A submission to grade.
 
     Attributes:
@@ -86,7 +86,7 @@ class Kept:
 KEPT = Kept()
 
 
-def grade(task: Task) -> Mapping[str, str] | None:
+def grade(task: SubmissionTask) -> Mapping[str, str] | None:
     """Grade a submission; the files of its report, or nothing if it has to be sent.
 
     Raises:

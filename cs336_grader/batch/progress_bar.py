@@ -21,7 +21,7 @@ from .records import Graded, Status
 SPEED_SECONDS = 600
 
 
-class ProgressBar:
+class ClassProgress:
     """Shows each submission that is done: as a bar on a terminal, else as a line each."""
 
     def __init__(self, console: Console, total: int) -> None:
@@ -41,7 +41,7 @@ class ProgressBar:
         )
         self.task = self.bar.add_task("getting ready", total=total)
 
-    def __enter__(self) -> "ProgressBar":
+    def __enter__(self) -> "ClassProgress":
         """Begin to show."""
         self.bar.start()
         return self

@@ -16,7 +16,7 @@ from cs336_grader.reports import summary
 from cs336_grader.reports.terminal import Surroundings, Writer
 
 from .overview import Overview, first_line
-from .progress_bar import ProgressBar
+from .progress_bar import ClassProgress
 from .records import RECORD, Graded, Status, saved
 from .settings import Settings, save_settings, saved_settings
 from .submissions import Found
@@ -47,7 +47,7 @@ class Change:
 
 
 def grade_again(
-    found: Found, settings: Settings, out: Path, run: Runner, watch: ProgressBar
+    found: Found, settings: Settings, out: Path, run: Runner, watch: ClassProgress
 ) -> tuple[Overview, list[Change]]:
     """Grade a class beside its reports; what would change.
 

@@ -31,7 +31,7 @@ class CouldNotGradeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SlotJob:
     """What a slot is to do with each submission it is given.
 
     Attributes:
@@ -53,7 +53,7 @@ class Slot:
         submission: what it grades now.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: SlotJob) -> None:
         context = multiprocessing.get_context("spawn")
         self.job = job
         self.connection, theirs = context.Pipe()
@@ -96,7 +96,7 @@ class Slot:
 
 
 def grade_all(
-    submissions: Sequence[Submission], job: Job, count: int, finished: Callable[[Graded], None]
+    submissions: Sequence[Submission], job: SlotJob, count: int, finished: Callable[[Graded], None]
 ) -> None:
     """Grade submissions, several at a time; one that ends its slot twice is set aside.
 
@@ -143,7 +143,7 @@ def grade_all(
             slot.end()
 
 
-def serve(connection: Connection, job: Job) -> None:
+def serve(connection: Connection, job: SlotJob) -> None:
     """Be a slot: grade what is given until nothing more comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()

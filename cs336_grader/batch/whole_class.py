@@ -14,7 +14,7 @@ from cs336_grader.rubric import Assignment, Rubric, load_assignment
 from . import likeness, page, slots
 from .grading import request_for
 from .overview import Overview, overview
-from .progress_bar import ProgressBar
+from .progress_bar import ClassProgress
 from .records import (
     GRADEBOOK,
     PAGE,
@@ -50,7 +50,7 @@ class Local:
             CouldNotJudgeError: the suite cannot be run.
         """
         with pipeline.run_folder() as folder, taught(settings, out, folder) as template:
-            job = slots.Job(settings, out, template.judges)
+            job = slots.SlotJob(settings, out, template.judges)
             slots.grade_all(submissions, job, self.jobs, finished)
 
 
@@ -65,7 +65,7 @@ def taught(settings: Settings, out: Path, folder: Path) -> Template:
 
 
 def grade_class(
-    found: Found, settings: Settings, out: Path, run: Runner, watch: ProgressBar
+    found: Found, settings: Settings, out: Path, run: Runner, watch: ClassProgress
 ) -> Overview:
     """Grade what is not graded yet, then write the gradebook and the page.
 

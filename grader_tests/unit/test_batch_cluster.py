@@ -76,7 +76,7 @@ def test_only_files_that_are_expected_are_written(tmp_path: Path) -> None:
 def test_what_a_worker_does_not_see_is_asked_for(tmp_path: Path) -> None:
     """So is what is another file where it runs."""
     folder = write(tmp_path / "ada", {"tests/adapters.py": ""})
-    task = on_worker.Task("ada", "Ada (1)", str(folder), digest(folder), SETTINGS, None)
+    task = on_worker.SubmissionTask("ada", "Ada (1)", str(folder), digest(folder), SETTINGS, None)
     assert on_worker.grade(replace(task, path=str(tmp_path / "nowhere"))) is None
     assert on_worker.grade(replace(task, digest="another")) is None
 

@@ -15,7 +15,7 @@ from cs336_grader.batch.submissions import Submission
 
 # No judge is started here.
 STARTER: Any = None
-JOB = slots.Job(Settings("submissions", "assignment", "0", 7), Path("class"), STARTER)
+JOB = slots.SlotJob(Settings("submissions", "assignment", "0", 7), Path("class"), STARTER)
 
 
 @pytest.fixture(autouse=True)
