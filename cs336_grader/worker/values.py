@@ -51,8 +51,8 @@ class Encoder:
     """Turns values into nodes and buffers.
 
     Args:
-        special: asked first about every value that is no number or bytes; returns its node, or None
-            for "as usual".
+        special: asked first about every value but numbers, bytes and tuples; returns its node,
+            or None for "as usual".
         buffers: those that the frame has already; more are added to them.
     """
 
@@ -74,6 +74,8 @@ class Encoder:
             return value
         if type(value) is bytes:
             return encode_bytes(self, value)
+        if type(value) is tuple:
+            return ["tuple", self.items(value)]
         if self.special is not None and (node := self.special(self, value)) is not None:
             return node
         return self.encode_value(value)
