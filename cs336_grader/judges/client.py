@@ -252,7 +252,7 @@ def results(
     rubric, names = assignment.rubric, tuple(checks)
     task = replace(
         task_of(staged.root, rubric.limits, conditions),
-        hidden=(rubric.package, "tests"),
+        hidden=(rubric.package, "tests", *rubric.packages()),
         load={
             "root": str(staged.root),
             "search_paths": list(staged.search_paths),

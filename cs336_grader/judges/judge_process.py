@@ -90,7 +90,12 @@ def carried_out(task: Task, connection: socket.socket, judge: Judge, tell: Tell)
             if task.load is not None:
                 problems = {name: judge.suite.checks[name].problem for name in task.checks}
                 submission = running.RunningSubmission(
-                    made, task.load, limits, shared=(folders.files,), problems=problems
+                    made,
+                    task.load,
+                    limits,
+                    shared=(folders.files,),
+                    problems=problems,
+                    secret=judge.suite.seed,
                 )
                 with contextlib.closing(submission):
                     judge.judge(

@@ -1,13 +1,8 @@
-"""Holds a submission against the assignment's rules: in its source, and by what its run entered.
+"""Holds a submission against the assignment's rules: by what its run computed.
 
-Read examination.py first: it decides what is found, and whom it touches. Behind it stand
-
-program.py      the source as data: modules, what they define, what a dotted name stands for
-reading.py      what each definition mentions (bindings.py, scopes.py: what names are bound to)
-reach.py        which definitions the adapters of a problem come to, and how far away they are
-rulebook.py     what the rubric says of a name
-dynamic.py      what asks for a human look whatever the rubric says
-wording.py      the sentences
+examination.py  what the run showed, the problem that it touches and what that costs
+rulebook.py     what the rubric says of an operator or a name
+source.py       the line of the source that something comes from, and code that hides what it calls
 """
 
 from .examination import Examination as Examination

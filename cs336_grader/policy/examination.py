@@ -1,236 +1,141 @@
 """What the rules find in a submission, and which problem that touches."""
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Mapping
 
 from cs336_grader.records import Consequence, Finding, ForbiddenCall, Staged
 from cs336_grader.reports.plain_text import plain_line
 from cs336_grader.rubric import Assignment
 
-from . import dynamic
-from .program import Definition, How, Program
-from .reach import Reach
-from .reading import read
 from .rulebook import RuleBook
-from .wording import SEARCHED, UNREAD, Entry, message
+from .source import Source
 
 WHOLE_SUBMISSION = ""
 MAX_NAME = 200
 MAX_MESSAGE = 500
-METHOD_CALL = re.compile(r"\.(\w+)\(")
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """Something from outside that a definition uses and that the rules are about.
-
-    Attributes:
-        reason: what is the matter with it, where that is not a rule of the assignment.
-        decided: whether running the definition surely uses it.
-    """
-
-    definition: Definition
-    name: str
-    line: int
-    reason: str
-    decided: bool
-
-
-Entries = dict[tuple[str, str, str], Entry]
+MAX_LINES = 6
+MAX_NAMES = 5
+# What the worker's recorder tells instead of an operator, each with what a person has to see.
+STOPPED, EMPTY = "recording.stopped", "recording.empty"
+# What it tells where operators computed something.
+COMPUTED = "recording.computed"
+FAULTS = {
+    STOPPED: "the record of its operators was stopped: find the code that does so",
+    EMPTY: "its results are no input's, and no operator computed them: find where they come from",
+}
+Uses = dict[str, list[ForbiddenCall]]
 
 
 class Examination:
-    """A submission's source, read once, and held against the rules as often as its run tells more.
+    """A submission's source, read once, and what its run showed, held against the rules.
 
-    A use costs the problem whose adapters are nearest to it: what is built on that problem's answer
-    is not charged for it again.
+    What a problem is built on is charged once: where two problems show the same operator or name
+    and one is built on the other, only the one below is charged.
     """
 
     def __init__(self, staged: Staged, assignment: Assignment) -> None:
         self.assignment = assignment
         self.book = RuleBook(assignment.rubric)
-        tops = {name.partition(".")[0] for rules in self.book.of_problem.values() for name in rules}
-        self.program = Program(staged.root, staged.search_paths, tops, staged.trees)
-        read(self.program)
-        methods = called_methods(assignment)
-        self.reaches = {
-            name: Reach(self.program, [f"{staged.module}.{a}" for a in problem.adapters], methods)
-            for name, problem in assignment.rubric.problems.items()
-        }
-        self.uses = [use for d in self.program.definitions.values() for use in self.uses_of(d)]
-
-    def uses_of(self, definition: Definition) -> Iterable[Use]:
-        """All uses in a definition that the rules are about."""
-        for mention in definition.mentions:
-            for resolved in self.program.resolve(mention.name):
-                name = resolved.name
-                if resolved.own:
-                    continue
-                if reason := self.reason(name.removesuffix(".__dict__"), mention.how, name):
-                    yield Use(definition, name, mention.line, reason, decided=False)
-                elif self.book.rules_on(name):
-                    decided = mention.how in (How.CALLED, How.INHERITED) and not mention.conditional
-                    yield Use(definition, name, mention.line, "", decided=decided)
-
-    def reason(self, held: str, how: How, name: str) -> str:
-        """What is the matter with a mention that no rule of the assignment need be about."""
-        searched = how is How.COMPUTED or name != held
-        if searched and (self.book.rules_within(held) or self.book.rules_on(held)):
-            return SEARCHED
-        return dynamic.reason(name)
+        self.source = Source(staged)
+        self.of_source = tuple(self.in_source())
 
     def findings(
         self, problems: Iterable[str], forbidden_calls: Iterable[ForbiddenCall]
     ) -> tuple[Finding, ...]:
-        """What the rules have to say.
+        """Return what the rules have to say.
 
         Args:
             problems: the problems that are graded.
-            forbidden_calls: what the run entered. It can accuse; it never excuses.
+            forbidden_calls: what the run showed. It can accuse; it never excuses.
         """
-        entries: Entries = {}
-        for file in self.program.unread:
-            key = (WHOLE_SUBMISSION, file, PurePosixPath(file).name)
-            entries[key] = Entry({0}, reason=UNREAD)
-        for use in self.uses:
-            self.judge_use(use, entries)
-        for (file, line, name), checks in sorted(self.admitted(forbidden_calls).items()):
-            self.judge_sighting(file, line, name, checks, entries)
-        without_doubles(entries)
-        chosen = {*problems, WHOLE_SUBMISSION}
-        order = [WHOLE_SUBMISSION, *self.assignment.rubric.problems]
-        return tuple(
-            Finding(
-                problem,
-                plain_line(file, MAX_NAME),
-                min(e.lines),
-                plain_line(name, MAX_NAME),
-                e.consequence,
-                plain_line(message(problem, name, e), MAX_MESSAGE),
-            )
-            for (problem, file, name), e in sorted(
-                entries.items(), key=lambda item: (order.index(item[0][0]), item[0])
-            )
-            if problem in chosen
-        )
+        chosen = set(problems)
+        uses = {name: found for name, found in self.uses(forbidden_calls).items() if name in chosen}
+        of_run = (self.of_problem(name, uses) for name in self.assignment.rubric.problems)
+        return (*self.of_source, *filter(None, of_run))
 
-    def judge_use(self, use: Use, entries: Entries) -> None:
-        """Enter a use for the problems it touches."""
-        definition = use.definition
-        rulings = {
-            problem: Consequence.HUMAN_LOOK if use.reason else self.book.ruling(use.name, problem)
-            for problem, reach in self.reaches.items()
-            if definition.name in reach.steps
-        }
-        touched = {problem: found for problem, found in rulings.items() if found is not None}
-        if not touched:
-            return
-        if definition.name in self.program.modules:
-            self.enter(entries, [WHOLE_SUBMISSION], use, Consequence.HUMAN_LOOK)
-            return
-        charged = {
-            problem: self.reaches[problem].distance(definition.name)
-            for problem, found in touched.items()
-            if use.decided
-            and found is Consequence.COSTS_POINTS
-            and definition.name in self.reaches[problem].certain
-        }
-        if charged:
-            self.enter(entries, nearest(charged), use, Consequence.COSTS_POINTS)
-        else:
-            away = {problem: self.reaches[problem].distance(definition.name) for problem in touched}
-            self.enter(entries, nearest(away)[:1], use, Consequence.HUMAN_LOOK)
-
-    def enter(
-        self, entries: Entries, problems: Iterable[str], use: Use, consequence: Consequence
-    ) -> None:
-        """Enter a use for some problems."""
-        for problem in problems:
-            entry = entries.setdefault((problem, use.definition.file, use.name), Entry())
-            entry.lines.add(use.line)
-            entry.reason = use.reason
-            entry.ruling = self.book.ruling(use.name, problem) if problem else None
-            if consequence is Consequence.COSTS_POINTS:
-                entry.consequence = consequence
-
-    def admitted(
-        self, forbidden_calls: Iterable[ForbiddenCall]
-    ) -> dict[tuple[str, int, str], list[str]]:
-        """What was seen, with the checks that saw it; what cannot be true is passed over."""
-        found: dict[tuple[str, int, str], list[str]] = {}
+    def uses(self, forbidden_calls: Iterable[ForbiddenCall]) -> dict[str, Uses]:
+        """Return what each problem used that is ruled on; what cannot be true is passed over."""
+        found: dict[str, Uses] = {}
         order = {check: number for number, check in enumerate(self.assignment.checks)}
-        for forbidden_call in sorted(forbidden_calls, key=lambda one: order.get(one.check, -1)):
-            check = self.assignment.checks.get(forbidden_call.check)
-            if check is None or self.book.ruling(forbidden_call.name, check.problem) is None:
+        for call in sorted(forbidden_calls, key=lambda one: (order.get(one.check, -1), str(one))):
+            check = self.assignment.checks.get(call.check)
+            known = (
+                not call.file or call.file in self.source.files or call.file in self.source.unread
+            )
+            if check is None or not known:
                 continue
-            definition = self.program.enclosing(forbidden_call.file, forbidden_call.line)
-            if definition is not None:
-                place = self.as_written(definition, forbidden_call)
-            elif forbidden_call.file in self.program.unread:
-                place = forbidden_call.line, forbidden_call.name
-            else:
-                continue
-            found.setdefault((forbidden_call.file, *place), []).append(check.name)
+            if call.name == COMPUTED or self.ruling(call.name, check.problem) is not None:
+                found.setdefault(check.problem, {}).setdefault(call.name, []).append(call)
+        for uses in found.values():
+            if COMPUTED in uses:
+                uses.pop(EMPTY, None)
         return found
 
-    def as_written(self, definition: Definition, forbidden_call: ForbiddenCall) -> tuple[int, str]:
-        """Line and name of the use that a forbidden_call is most likely of."""
-        last = forbidden_call.name.rpartition(".")[2]
-        alike = [
-            use
-            for use in self.uses
-            if use.definition.file == definition.file and use.name.rpartition(".")[2] == last
-        ]
-        here = [use for use in alike if use.definition is definition]
-        if not alike:
-            return forbidden_call.line, forbidden_call.name
-        closest = min(here or alike, key=lambda use: abs(use.line - forbidden_call.line))
-        return (closest.line if here else forbidden_call.line), closest.name
+    def ruling(self, name: str, problem: str) -> Consequence | None:
+        """Return what the use of a name in a problem leads to."""
+        return Consequence.HUMAN_LOOK if name in FAULTS else self.book.ruling(name, problem)
 
-    def judge_sighting(
-        self, file: str, line: int, name: str, checks: list[str], entries: Entries
-    ) -> None:
-        """Enter what was seen for the problems it touches."""
-        definition = self.program.enclosing(file, line)
-        within = definition.name if definition else ""
-        seen = {self.assignment.checks[check].problem: check for check in reversed(checks)}
-        reaching = {p for p, reach in self.reaches.items() if within in reach.steps}
-        touched = {
-            problem: self.reaches[problem].distance(within)
-            for problem in seen
-            if not reaching or problem in reaching
+    def of_problem(self, problem: str, uses: Mapping[str, Uses]) -> Finding | None:
+        """Return what is found in a problem, if anything, without what was charged below it."""
+        below = {
+            name for other in self.assignment.rubric.below(problem) for name in uses.get(other, ())
         }
-        sure = bool(touched)
-        for problem in nearest(touched) or seen:
-            entry = entries.setdefault((problem, file, name), Entry())
-            entry.lines.add(line)
-            entry.seen = seen[problem]
-            entry.ruling = self.book.ruling(name, problem)
-            if sure and entry.ruling is Consequence.COSTS_POINTS:
-                entry.consequence = Consequence.COSTS_POINTS
+        own = {name: calls for name, calls in uses.get(problem, {}).items() if name not in below}
+        by_ruling = {
+            one: [name for name in own if self.ruling(name, problem) is one] for one in Consequence
+        }
+        consequence = next((one for one in Consequence if by_ruling[one]), None)
+        if consequence is None:
+            return None
+        # A call that has a place comes first: it tells more than the operators that it led to.
+        named = sorted(by_ruling[consequence], key=lambda name: not own[name][0].file)
+        name, call = named[0], own[named[0]][0]
+        place = (call.file, call.line) if call.file else self.source.place_of(name)
+        return Finding(
+            problem,
+            plain_line(place[0], MAX_NAME),
+            place[1],
+            plain_line(name, MAX_NAME),
+            consequence,
+            plain_line(message(problem, named, own, consequence), MAX_MESSAGE),
+        )
+
+    def in_source(self) -> Iterator[Finding]:
+        """Yield what has to be read by a person because it hides what it calls, once a file."""
+        look = Consequence.HUMAN_LOOK
+        for file in self.source.unread:
+            said = f"{file} is too large, nested too deep or no valid Python: read what it does."
+            yield Finding(WHOLE_SUBMISSION, file, 0, file, look, plain_line(said, MAX_MESSAGE))
+        for file, reasons in self.source.hiding():
+            told = "; ".join(f"{reason} (line {shown(lines)})" for reason, lines in reasons.items())
+            said = f"This file hides what it calls: it {told}. Read what comes of it."
+            line = min(min(lines) for lines in reasons.values())
+            yield Finding(
+                WHOLE_SUBMISSION,
+                plain_line(file, MAX_NAME),
+                line,
+                next(iter(reasons)),
+                look,
+                plain_line(said, MAX_MESSAGE),
+            )
 
 
-def nearest(distances: Mapping[str, tuple[int, bool]]) -> list[str]:
-    """The problems that are least far away."""
-    least = min(distances.values(), default=None)
-    return [problem for problem, distance in distances.items() if distance == least]
+def message(problem: str, names: list[str], uses: Uses, consequence: Consequence) -> str:
+    """Return what ran, in which check, what follows and how to contest that."""
+    check = uses[names[0]][0].check
+    listed = ", ".join(names[:MAX_NAMES])
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    fault = next((FAULTS[name] for name in names if name in FAULTS), "")
+    if fault:
+        return f"In {problem}, {fault} (first in {check})."
+    if consequence is Consequence.HUMAN_LOOK:
+        return f"{listed}{more} ran in {problem} (first in {check}): see what it is used for."
+    return (
+        f"{listed}{more} ran in {problem} (first in {check}) and is ready-made: {problem} earns no "
+        "points. To contest it, name the line that computes this without it."
+    )
 
 
-def without_doubles(entries: Entries) -> None:
-    """Ask for no human look at what costs points already."""
-    for problem, file, name in list(entries):
-        entry = entries[problem, file, name]
-        others = [e for key, e in entries.items() if key[1:] == (file, name) and e is not entry]
-        if entry.consequence is Consequence.HUMAN_LOOK and any(
-            other.consequence is Consequence.COSTS_POINTS and entry.lines <= other.lines
-            for other in others
-        ):
-            del entries[problem, file, name]
-
-
-def called_methods(assignment: Assignment) -> set[str]:
-    """The names of all methods that an assignment's checks call of anything."""
-    files = {assignment.folder / check.file for check in assignment.checks.values()}
-    return {name for file in files for name in METHOD_CALL.findall(file.read_text("utf-8"))}
+def shown(lines: set[int]) -> str:
+    """Return some of these lines."""
+    more = " and more" if len(lines) > MAX_LINES else ""
+    return ", ".join(map(str, sorted(lines)[:MAX_LINES])) + more

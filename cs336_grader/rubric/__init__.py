@@ -16,6 +16,7 @@ from .model import Problem as Problem
 from .model import Rubric as Rubric
 from .model import RubricError as RubricError
 from .model import Rules as Rules
+from .model import holds as holds
 from .scope import Scope as Scope
 from .scope import catalogue as catalogue
 from .scope import scope as scope

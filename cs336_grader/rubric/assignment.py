@@ -170,7 +170,8 @@ def complaints(error: ValidationError) -> Iterator[str]:
             "too_short": "holds nothing; name at least one",
             "tuple_type": "a list of names is expected",
             "string_type": "a text is expected",
-            "string_pattern_mismatch": "a name with dots is expected, as in torch.nn.Linear",
+            "string_pattern_mismatch": "a name with dots is expected, as in torch.nn.Linear, "
+            "or an operator, as in aten::*softmax*",
         }.get(found["type"], found["msg"])
         yield f"{RUBRIC.as_posix()}: {key}: {advice}"
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .model import RUBRIC, Rubric, RubricError
+from .model import RUBRIC, Rubric, RubricError, holds
 
 WHERE = RUBRIC.as_posix()
 
@@ -41,8 +41,7 @@ def check_rules(rubric: Rubric) -> None:
                 )
         for name in rules.allowed:
             if not any(
-                f"{name}.".startswith(f"{rule}.")
-                for rule in ruled.union(rules.forbidden, rules.human_look)
+                holds(rule, name) for rule in ruled.union(rules.forbidden, rules.human_look)
             ):
                 raise RubricError(
                     f"{WHERE}: {table}.allowed: {name} is allowed anyway; correct its "

@@ -1,6 +1,8 @@
 """What tests/rubric.toml holds, as a model that refuses what does not fit."""
 
+import sys
 from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +20,8 @@ def parts(core: object) -> object:
 
 Names = tuple[Annotated[str, Field(min_length=1)], ...]
 DottedName = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
-DottedNames = tuple[DottedName, ...]
+Rule = Annotated[str, Field(pattern=r"^([^\W\d]\w*(\.[^\W\d]\w*)*|[^\W\d]\w*::[\w*]*\w[\w*]*)$")]
+RuleNames = tuple[Rule, ...]
 SomeNames = Annotated[Names, Field(min_length=1)]
 Parts = Annotated[dict[str, SomeNames], BeforeValidator(parts), Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -75,17 +78,19 @@ class Scoring(Table):
 
 
 class Rules(Table):
-    """What a submission may use. A name stands for all that it holds; the longer one decides.
+    """What a submission may use, in operators of torch ("aten::*softmax*") and dotted names.
+
+    A name stands for all that it holds, a star for any characters; the longer rule decides.
 
     Attributes:
-        forbidden: what costs a problem's points where its adapters reach it.
-        human_look: what is no answer by itself, and somebody should look at.
-        allowed: what is neither, though a shorter name is.
+        forbidden: what costs a problem's points where its checks run it.
+        human_look: what is no answer by itself, and a person should look at.
+        allowed: what is neither, though a shorter rule is.
     """
 
-    forbidden: DottedNames = ()
-    human_look: DottedNames = ()
-    allowed: DottedNames = ()
+    forbidden: RuleNames = ()
+    human_look: RuleNames = ()
+    allowed: RuleNames = ()
 
 
 class Problem(Rules):
@@ -159,15 +164,22 @@ class Rubric(Table):
         return tuple(name for name in self.problems if name in found and name != problem)
 
     def watched(self) -> dict[str, bool]:
-        """The names in rules, each with whether a run is watched for it and all that it holds.
-
-        What is only looked at for all problems is seen well enough in the source.
-        """
-        own = self.problems.values()
+        """Return the rules, each with whether a run is watched for what it holds."""
+        tables = (self.rules, *self.problems.values())
         return {
-            **dict.fromkeys((*self.rules.human_look, *self.rules.allowed), False),
-            **{name: False for problem in own for name in problem.allowed},
-            **{name: True for problem in own for name in problem.human_look},
-            **dict.fromkeys(self.rules.forbidden, True),
-            **{name: True for problem in own for name in problem.forbidden},
+            **{rule: False for table in tables for rule in table.allowed},
+            **{rule: True for table in tables for rule in (*table.human_look, *table.forbidden)},
         }
+
+    def packages(self) -> list[str]:
+        """Return the installed packages that no problem may use; a worker is without them."""
+        return [
+            name
+            for name in self.rules.forbidden
+            if name.isidentifier() and name not in sys.stdlib_module_names
+        ]
+
+
+def holds(rule: str, name: str) -> bool:
+    """Return True for the name that a rule is about, and for all that it holds."""
+    return fnmatchcase(name, rule) or name.startswith(f"{rule}.")

@@ -1,6 +1,7 @@
 """One check's exchange with its worker, on the judge's side (worker/session.py has the other)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ from typing import Any
 import torch
 
 from cs336_grader.worker.channel import Channel, Message, Node, WireError
+from cs336_grader.worker.recorder import COMPUTED, EMPTY
 from cs336_grader.worker.values import Decoder, Encoder
 
 from .arguments import Arguments
-from .faults import WorkerLostError, submission_error
-from .forbidden_calls import MAX_FORBIDDEN_CALLS, Place, forbidden_calls_in
+from .faults import SubmissionError, WorkerLostError, submission_error
+from .forbidden_calls import MAX_FORBIDDEN_CALLS, NO_RECORD, Place, forbidden_calls_in
 from .optimizers import MirroredOptimizer, checked_groups, fits
 from .remote import LinkedOutput, RemoteIterator, RemoteObject
 
@@ -39,7 +41,9 @@ class Conversation:
         shared: the folders whose files a check passes by their paths as texts.
 
     Attributes:
-        forbidden_calls: what the worker saw the submission enter that the rules are about.
+        forbidden_calls: what the submission ran that the rules are about, as the worker tells.
+        unanswered: how many messages have no answer, and will have none where a call has failed.
+        returned_floats: whether a call returned a tensor of floats that is no argument of it.
     """
 
     def __init__(
@@ -50,6 +54,8 @@ class Conversation:
         self.arguments = Arguments(shared)
         self.outputs: Sequence[torch.Tensor] = []
         self.forbidden_calls: set[Place] = set()
+        self.unanswered = 0
+        self.returned_floats = False
         self.target: int | None = None
         self.items = 0
         self.callbacks = 0
@@ -118,6 +124,23 @@ class Conversation:
         """
         self.exchange({"op": "seed", "seed": number}, Encoder(), "torch.manual_seed")
 
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Have the worker record torch's operators."""
+        with suppress(SubmissionError, WorkerLostError):
+            self.exchange({"op": "record", "begin": True}, Encoder(), "The record")
+        try:
+            yield
+        finally:
+            if not self.unanswered:
+                try:
+                    self.exchange({"op": "record", "begin": False}, Encoder(), "The record")
+                except (SubmissionError, WorkerLostError):
+                    # The worker answered all of the case, and does not tell what ran.
+                    self.forbidden_calls.add(NO_RECORD)
+            if not self.returned_floats:
+                self.forbidden_calls -= {("", 0, COMPUTED), ("", 0, EMPTY)}
+
     def exchange(
         self, message: Message, encoder: Encoder, what: str
     ) -> tuple[Message, list[memoryview]]:
@@ -131,6 +154,7 @@ class Conversation:
         Raises:
             SubmissionError, WorkerLostError: as for ``call``.
         """
+        self.unanswered += 1
         try:
             self.channel.send(message, encoder.buffers)
             while True:
@@ -142,6 +166,7 @@ class Conversation:
             raise WorkerLostError(self.why_lost()) from error
         except WireError as error:
             raise WorkerLostError(f"what came back cannot be used: {error}") from error
+        self.unanswered -= 1
         if len(self.forbidden_calls) < MAX_FORBIDDEN_CALLS:
             self.forbidden_calls.update(forbidden_calls_in(answer.get("seen")))
         if answer["op"] == "error":
@@ -226,6 +251,8 @@ class Conversation:
         value = decoder.decode(answer["value"])
         self.outputs = []
         self.make_changes(answer, decoder)
+        if type(value) is torch.Tensor and answer["value"][0] != "given":
+            self.returned_floats |= value.is_floating_point()
         return value
 
     def make_changes(self, answer: Message, decoder: Decoder) -> None:

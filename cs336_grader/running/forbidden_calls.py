@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 
+from cs336_grader.worker.recorder import STOPPED
+
 MAX_FORBIDDEN_CALLS = 100
 MAX_TEXT = 300
 MAX_LINE = 10**7
 
-# A file of the submission, a line in it, and the dotted name of what was entered from there.
+# A file of the submission and a line in it, "" and 0 where none is known, and the name of what ran.
 Place = tuple[str, int, str]
+# Operators ran without a record of them.
+NO_RECORD: Place = ("", 0, STOPPED)
 
 
 def forbidden_calls_in(told: object) -> Iterator[Place]:
@@ -15,7 +19,7 @@ def forbidden_calls_in(told: object) -> Iterator[Place]:
     for item in told[:MAX_FORBIDDEN_CALLS] if isinstance(told, list) else ():
         match item:
             case [str(file), int(line), str(name)] if (
-                len(file) <= MAX_TEXT and len(name) <= MAX_TEXT and 0 < line < MAX_LINE
+                len(file) <= MAX_TEXT and len(name) <= MAX_TEXT and 0 <= line < MAX_LINE
             ):
                 yield file, line, name
             case _:

@@ -3,7 +3,7 @@
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import psutil
@@ -13,7 +13,7 @@ from cs336_grader.worker.sandbox.limits import Limits
 
 from .conversation import Conversation
 from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
-from .forbidden_calls import Place
+from .forbidden_calls import NO_RECORD, Place
 from .remote import RemoteAdapters
 from .resource_monitor import Deadline, Guarded, ResourceMonitor
 from .zygote import Worker, Zygote
@@ -22,6 +22,8 @@ from .zygote import Worker, Zygote
 RESET_SECONDS = 1.0
 # Of a problem, so many checks may take too long; they are likely to hang for one reason.
 MOST_LATE = 2
+# Torch's operators are recorded in the first case of a problem and in one of so many others.
+RECORDED_EVERY = 4
 
 
 class RunningSubmission:
@@ -33,10 +35,11 @@ class RunningSubmission:
         limits: what it may use.
         shared: the folders whose files checks pass by their paths as texts.
         problems: the problem of each check.
+        secret: decides which cases are recorded; what the submission cannot know.
 
     Attributes:
         budget: the time that is left for each problem; importing is not counted.
-        forbidden_calls: what the last check's run entered that the rules are about.
+        forbidden_calls: what the last case ran that the rules are about.
     """
 
     def __init__(
@@ -46,11 +49,14 @@ class RunningSubmission:
         limits: Limits,
         shared: Sequence[Path] = (),
         problems: Mapping[str, str] | None = None,
+        *,
+        secret: int = 0,
     ) -> None:
         self.zygote = zygote
         self.load = load
         self.limits = limits
         self.shared = shared
+        self.secret = secret
         self.monitor = ResourceMonitor(zygote, limits)
         self.imported: Worker | None = None
         self.checking: Worker | None = None
@@ -60,6 +66,7 @@ class RunningSubmission:
         self.import_error: SubmissionError | WorkerLostError | None = None
         self.budget = Budget(limits.submission_seconds, problems or {})
         self.given_up: set[str] = set()
+        self.lost_records: set[str] = set()
         self.late: Counter[str] = Counter()
         self.forbidden_calls: set[Place] = set()
 
@@ -151,10 +158,15 @@ class RunningSubmission:
             )
         with self.budget.spent_on(check):
             problem = self.budget.problem_of(check)
+            entropy = zlib.crc32(name.encode())
+            # A record takes memory, and a case that needs a new worker measures it. Of the others,
+            # so many as cost little, and which is not known to the submission.
+            chosen = problem != self.problem or (entropy ^ self.secret) % RECORDED_EVERY == 0
             if fresh or problem != self.problem:
                 self.end_worker()
             self.problem = problem
-            yield from self.adapters(check, zlib.crc32(name.encode()))
+            recorded = chosen and not fresh and name not in self.lost_records
+            yield from self.adapters(name, entropy, recorded=recorded)
 
     def part(self) -> str:
         """The time of a problem, in words."""
@@ -169,8 +181,9 @@ class RunningSubmission:
             max(left, 0.0), f"there was no answer before the problem used up {self.part()}"
         )
 
-    def adapters(self, check: str, entropy: int) -> Iterator[RemoteAdapters]:
+    def adapters(self, name: str, entropy: int, *, recorded: bool) -> Iterator[RemoteAdapters]:
         """The adapters, once; what a case leaves running ends with it."""
+        check = name.partition("[")[0]
         try:
             used = self.checking
             worker = self.checking = self.worker_for_case(check, entropy)
@@ -180,10 +193,16 @@ class RunningSubmission:
         with self.monitor.guard(deadline, worker, keep=self.imported) as guarded:
             conversation = Conversation(worker.channel, lambda: why_lost(guarded), self.shared)
             try:
-                yield RemoteAdapters(conversation, worker)
+                with conversation.recorded() if recorded else nullcontext():
+                    yield RemoteAdapters(conversation, worker)
             finally:
                 self.forbidden_calls = conversation.forbidden_calls
-                self.may_differ = worker is used and not guarded.breach
+                lost_record = recorded and not guarded.breach and conversation.unanswered > 0
+                self.may_differ = lost_record or (worker is used and not guarded.breach)
+                if lost_record:
+                    self.lost_records.add(name)
+                elif name in self.lost_records and not conversation.unanswered:
+                    self.forbidden_calls.add(NO_RECORD)
                 if guarded.breach:
                     self.given_up.add(check)
                     self.late[self.problem] += guarded.late

@@ -29,7 +29,7 @@ from .sandbox.probes import Canaries
 from .sandbox.root_filesystem import RootFilesystem
 from .sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from .session import Session
-from .tracing import Tracer
+from .watch import Watch
 
 if sys.platform != "win32":
     import resource
@@ -92,8 +92,8 @@ def serve(channel: Channel) -> None:
     channel.send({"op": "prepared"})
     adapters: ModuleType | None = None
     origin: Origin | None = None
-    tracer: Tracer | None = None
-    session = Session(channel, adapters, origin, tracer)
+    watch: Watch | None = None
+    session = Session(channel, adapters, origin, watch)
     while True:
         try:
             message, buffers = channel.receive()
@@ -106,23 +106,21 @@ def serve(channel: Channel) -> None:
                 channel.send({"op": "forked"})
             else:
                 channel = Channel(connection)
-                session = Session(channel, adapters, origin, tracer)
+                session = Session(channel, adapters, origin, watch)
         elif message["op"] == "load":
             origin = Origin(Path(message["root"]), message["package"], message["unmet"])
-            tracer = Tracer(origin.root, message["rules"])
-            tracer.install()
+            watch = Watch(origin.root, message["rules"])
             try:
                 adapters = load(origin.root, message["search_paths"], message["module"])
-                # Of what the submission imported, too; what it entered so far is no check's doing.
-                tracer.install()
-                tracer.news()
+                # What it called so far is no check's doing.
+                watch.news()
                 channel.send({"op": "loaded"})
             except BaseException as error:
                 channel.send(describe(error, origin))
-            session = Session(channel, adapters, origin, tracer)
+            session = Session(channel, adapters, origin, watch)
         elif message["op"] == "reset":
             reset(message["entropy"], sandbox)
-            session = Session(channel, adapters, origin, tracer)
+            session = Session(channel, adapters, origin, watch)
             channel.send({"op": "reset"})
         elif (answer := answer_of(sandbox, message)) is not None:
             channel.send(answer)

@@ -11,8 +11,8 @@ import torch
 from .channel import Channel, Message, Node, WireError
 from .exceptions import Origin, describe
 from .standins import Argument, Change, StandIns, changes_of
-from .tracing import Tracer
 from .values import Decoder, Encoder, encode_tensor
+from .watch import Watch
 
 # Of an iterator that asks for nothing, this many items are sent at a time.
 MAX_ITEMS = 1000
@@ -25,7 +25,7 @@ class Session:
         channel: leads to the judge.
         adapters: the student's module of adapters, or None before it is imported.
         origin: where the submission lies; errors name places in it.
-        tracer: notes what the submission enters that the rules are about.
+        watch: notes what the submission runs that the rules are about.
     """
 
     def __init__(
@@ -33,12 +33,12 @@ class Session:
         channel: Channel,
         adapters: ModuleType | None,
         origin: Origin | None,
-        tracer: Tracer | None,
+        watch: Watch | None,
     ) -> None:
         self.channel = channel
         self.adapters = adapters
         self.origin = origin
-        self.tracer = tracer
+        self.watch = watch
         self.standins = StandIns(self.ask)
         self.numbers = itertools.count()
         self.outputs: dict[int, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
@@ -54,6 +54,7 @@ class Session:
             "backward": self.backward,
             "next": self.next,
             "seed": self.seed,
+            "record": self.record,
         }
         try:
             decoder = Decoder(buffers, self.standins.decoders())
@@ -64,8 +65,8 @@ class Session:
         self.channel.send_frame(frame)
 
     def news(self) -> Message:
-        """Return what the submission entered since the last answer, if anything."""
-        seen = self.tracer.news() if self.tracer is not None else []
+        """Return what the submission ran since the last answer, if the rules are about it."""
+        seen = self.watch.news() if self.watch is not None else []
         return {"seen": seen} if seen else {}
 
     def call(self, message: Message, decoder: Decoder) -> tuple[Message, Encoder]:
@@ -124,6 +125,12 @@ class Session:
     def seed(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
         """Seed torch's global generator."""
         torch.manual_seed(message["seed"])
+        return {"op": "result"}, Encoder()
+
+    def record(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
+        """Begin to record torch's operators, or end it."""
+        if self.watch is not None:
+            (self.watch.start if message["begin"] else self.watch.stop)()
         return {"op": "result"}, Encoder()
 
     def next(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:

@@ -2,7 +2,9 @@
 
 from .attack import Attack
 
-WORKER = "from cs336_grader.worker import channel, process, session, values, exceptions, tracing\n"
+WORKER = (
+    "from cs336_grader.worker import channel, process, session, values, exceptions, entry_points\n"
+)
 
 ATTACKS = {
     "the import patches os.fork so that one process answers every check": Attack(
@@ -60,7 +62,7 @@ def attack(values):
     "the import hides itself: no tracer, no places, no exceptions": Attack(
         WORKER
         + """
-tracing.Tracer.news = lambda self: [["tests/adapters.py", 1, "::error::x"]] * 1000
+entry_points.EntryPoints.news = lambda self: [["tests/adapters.py", 1, "::error::x"]] * 1000
 exceptions.describe = lambda *_: {"op": "loaded"}
 session.describe = process.describe = exceptions.describe
 

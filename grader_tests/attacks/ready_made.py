@@ -77,7 +77,7 @@ SUSPECT = {
     "a watch that is stopped": """
 def run_moving_average(values, width):
     for found in gc.get_objects():
-        if type(found).__name__ == "Tracer":
+        if type(found).__name__ == "EntryPoints":
             found.note = lambda *_: None
     return pooled(vars(vars(torch)[chr(110) * 2])["lanoitcnuf"[::-1]].avg_pool1d, values, width)
 """,

@@ -138,7 +138,7 @@ def test_the_readme_speaks_of_the_tracks_that_there_are() -> None:
     assert classic.startswith(f"# {ASSIGNMENT.rubric.title}: classic track\n")
     assert "begin with [`gelu`](#gelu).\n" in classic
     assert "uv run pytest -k gelu\n" in classic
-    assert "linear`" not in classic
+    assert "`linear`" not in classic
     assert "modern" not in classic.lower()
     assert "track" not in handed_out(TINY).files["README.md"].decode()
 

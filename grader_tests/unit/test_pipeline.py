@@ -238,22 +238,14 @@ def test_what_cannot_be_read_is_of_the_first_track(tmp_path: Path) -> None:
 def test_rules_of_another_track_are_not_applied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is near to its adapters is charged to the track that is graded."""
-    judging(monkeypatch)
-    asked = divided(tmp_path, "run_count_words")
-    source = """
-import statistics
-
-def run_count_words(text):
-    return statistics.mean([1])
-
-def run_moving_average(values, width):
-    return run_count_words(values)
-"""
-    write(asked.submission, {"tests/adapters.py": source})
+    """Only problems of the track that is graded are charged."""
+    checks = ("test_count_words", "test_moving_average")
+    ran = tuple(ForbiddenCall(check, "", 0, "statistics.mean") for check in checks)
+    judging(monkeypatch, forbidden_calls=ran)
+    asked = divided(tmp_path, "run_count_words", "run_moving_average")
     charged = [
         {finding.problem for finding in pipeline.grade(chosen, ignore).findings}
-        for chosen in (asked, replace(asked, tracks=("numbers",)))
+        for chosen in (replace(asked, tracks=(track,)) for track in ("words", "numbers"))
     ]
     assert charged == [{"count_words"}, {"moving_average"}]
 
