@@ -28,8 +28,8 @@ Uses = dict[str, list[ForbiddenCall]]
 class Examination:
     """A submission's source, read once, and what its run showed, held against the rules.
 
-    What a problem is built on is charged once: where two problems show the same operator or name
-    and one is built on the other, only the one below is charged.
+    What a problem is built on is charged once: where two problems show the same call, or operators
+    of the same kind, and one is built on the other, only the one below is charged.
     """
 
     def __init__(self, staged: Staged, assignment: Assignment) -> None:
@@ -58,10 +58,7 @@ class Examination:
         order = {check: number for number, check in enumerate(self.assignment.checks)}
         for call in sorted(forbidden_calls, key=lambda one: (order.get(one.check, -1), str(one))):
             check = self.assignment.checks.get(call.check)
-            known = (
-                not call.file or call.file in self.source.files or call.file in self.source.unread
-            )
-            if check is None or not known:
+            if check is None or (call.file and call.file not in self.source.every):
                 continue
             if call.name == COMPUTED or self.ruling(call.name, check.problem) is not None:
                 found.setdefault(check.problem, {}).setdefault(call.name, []).append(call)
@@ -74,12 +71,23 @@ class Examination:
         """Return what the use of a name in a problem leads to."""
         return Consequence.HUMAN_LOOK if name in FAULTS else self.book.ruling(name, problem)
 
+    def shared(self, call: ForbiddenCall, problem: str) -> tuple[str, str, int]:
+        """Return what is charged once where two problems show it: a line, or alike operators."""
+        return self.book.family(call.name, problem), call.file, call.line
+
     def of_problem(self, problem: str, uses: Mapping[str, Uses]) -> Finding | None:
         """Return what is found in a problem, if anything, without what was charged below it."""
+        others = self.assignment.rubric.below(problem)
         below = {
-            name for other in self.assignment.rubric.below(problem) for name in uses.get(other, ())
+            self.shared(call, other)
+            for other in others
+            for calls in uses.get(other, {}).values()
+            for call in calls
         }
-        own = {name: calls for name, calls in uses.get(problem, {}).items() if name not in below}
+        own: Uses = {}
+        for name, calls in uses.get(problem, {}).items():
+            if kept := [call for call in calls if self.shared(call, problem) not in below]:
+                own[name] = kept
         by_ruling = {
             one: [name for name in own if self.ruling(name, problem) is one] for one in Consequence
         }

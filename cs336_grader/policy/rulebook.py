@@ -18,13 +18,21 @@ class RuleBook:
         self.of_problem = {
             name: general + list(rulings(problem)) for name, problem in rubric.problems.items()
         }
-        self.ruling = cache(self._ruling)
+        self.deciding = cache(self._deciding)
 
-    def _ruling(self, name: str, problem: str) -> Consequence | None:
+    def ruling(self, name: str, problem: str) -> Consequence | None:
         """Return what the use of a name leads to in a problem; None where it is allowed."""
+        return self.deciding(name, problem)[1]
+
+    def family(self, name: str, problem: str) -> str:
+        """Return a name, or of an operator the rule that holds it and others like it."""
+        return self.deciding(name, problem)[0] if "::" in name else name
+
+    def _deciding(self, name: str, problem: str) -> tuple[str, Consequence | None]:
+        """Return the rule that decides on a name, with what it leads to."""
         holding = [rule for rule in self.of_problem[problem] if holds(rule[0], name)]
         # Of equals, max returns the first.
-        return max(reversed(holding), key=lambda rule: len(rule[0]), default=("", None))[1]
+        return max(reversed(holding), key=lambda rule: len(rule[0]), default=("", None))
 
 
 def rulings(rules: Rules) -> Iterator[tuple[str, Consequence | None]]:

@@ -51,21 +51,26 @@ class Source:
         adapters: the file of the adapters, relative to the submission.
         files: the tree of each file, the adapters' first.
         unread: the files that are too large, nested too deep or no Python that is understood here.
+        every: all files with source, imported or not.
     """
 
     def __init__(self, staged: Staged) -> None:
         self.unread: list[str] = []
         trees = self.trees(staged)
+        self.every = {*trees, *self.unread}
         written = f"{staged.module.replace('.', '/')}.py"
         self.adapters = next((file for file in trees if file.endswith(written)), written)
         self.files: dict[str, ast.Module] = {}
         waiting = [self.adapters] if self.adapters in trees else list(trees)
+        wanted: set[str] = {staged.module}
         while waiting:
             file = waiting.pop(0)
             if file not in self.files:
                 self.files[file] = trees[file]
-                wanted = set(imported(trees[file]))
-                waiting += [other for other in trees if not wanted.isdisjoint(names_of(other))]
+                found = set(imported(trees[file]))
+                waiting += [other for other in trees if not found.isdisjoint(names_of(other))]
+                wanted |= found
+        self.unread = [file for file in self.unread if not wanted.isdisjoint(names_of(file))]
 
     def trees(self, staged: Staged) -> dict[str, ast.Module]:
         """Return the syntax trees of all files."""
@@ -161,7 +166,11 @@ def is_written_out(node: ast.AST, bound: Mapping[str, str]) -> TypeGuard[ast.Cal
     """Return True for a call that looks up a name in plain sight, or in no part of torch."""
     if not isinstance(node, ast.Call):
         return False
-    which = LOOK_UP.get(dotted(node.func, bound))
+    called = dotted(node.func, bound)
+    if called == "pickle.loads":
+        # As a cache is read from its file.
+        return bool(node.args) and getattr(getattr(node.args[0], "func", 0), "attr", "") == "read"
+    which = LOOK_UP.get(called)
     if which is None or len(node.args) <= which:
         return False
     return isinstance(node.args[which], ast.Constant) or (

@@ -9,7 +9,7 @@ import functools
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -23,6 +23,8 @@ GO_BETWEENS = (
     *("fx/", "jit/", "multiprocessing/", "overrides.py"),
 )
 PASSED_THROUGH = tuple(TORCH + part for part in GO_BETWEENS)
+# The name of the code that runs as a module is imported.
+IMPORT = "<module>"
 WORKER = str(Path(__file__).parent)
 # Events of Python's audit hooks, which no code can remove.
 PROCESSES = frozenset(
@@ -77,17 +79,10 @@ class EntryPoints:
             if isinstance(value, type):
                 if self.is_ruled(f"{value.__module__}.{value.__name__}"):
                     self.wrap_class(value, dotted)
-            elif isinstance(value, FunctionType | BuiltinFunctionType) and self.belongs(
-                value, module_name
+            elif isinstance(value, FunctionType) and self.is_ruled(
+                f"{value.__module__}.{value.__name__}"
             ):
                 setattr(module, name, self.wrapped(value, dotted))
-
-    def belongs(self, function: Any, module_name: str) -> bool:
-        """Return True for a function that a module offers as its own, wherever that is written."""
-        home = str(function.__module__)
-        if isinstance(function, BuiltinFunctionType) and module_name.startswith(f"{home}."):
-            return True
-        return self.is_ruled(f"{home}.{function.__name__}")
 
     def wrap_class(self, cls: type, name: str) -> None:
         """Wrap how a class is made and what its instances do; subclasses inherit that."""
@@ -117,6 +112,8 @@ class EntryPoints:
         Its place is the nearest line of the submission, if any of its code is on this thread.
         """
         while frame is not None and frame.f_code.co_filename.startswith(PASSED_THROUGH):
+            if frame.f_code.co_name == IMPORT:
+                return
             frame = frame.f_back
         if frame is None or frame.f_code.co_filename.startswith((TORCH, WORKER)):
             return

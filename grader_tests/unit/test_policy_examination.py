@@ -53,6 +53,34 @@ def test_what_stands_on_a_part_is_not_charged_again(tmp_path: Path) -> None:
     assert [one.problem for one in found(tmp_path, calls[1:])] == ["multihead_self_attention"]
 
 
+def test_another_line_is_another_use(tmp_path: Path) -> None:
+    """A problem pays for its own call, not for that of what it is built on."""
+    lines = {"test_linear": [3], "test_transformer_lm": [3, 9]}
+    calls = [
+        ForbiddenCall(check, ADAPTERS, line, "torch.nn.Linear")
+        for check, places in lines.items()
+        for line in places
+    ]
+    charged = {one.problem: one.line for one in found(tmp_path, calls)}
+    assert charged == {"linear": 3, "transformer_lm": 9}
+
+
+def test_operators_of_one_family_are_charged_once(tmp_path: Path) -> None:
+    """Torch chooses among the kernels of one function by the shapes of its arguments."""
+    calls = [
+        *ran("test_attention", "aten::_scaled_dot_product_attention_math"),
+        *ran("test_multihead_attention", "aten::_scaled_dot_product_flash_attention_for_cpu"),
+    ]
+    assert [one.problem for one in found(tmp_path, calls)] == ["scaled_dot_product_attention"]
+
+
+def test_a_call_in_a_file_that_is_imported_unseen_counts(tmp_path: Path) -> None:
+    """However it was imported, it is the submission's."""
+    call = ForbiddenCall("test_gradient_clipping", "cs336_basics/far.py", 2, "torch.nn.utils.x")
+    (finding,) = found(tmp_path, [call], far="import torch\ntorch.nn.utils.x()\n")
+    assert (finding.problem, finding.line) == ("gradient_clipping", 2)
+
+
 def test_the_answer_to_one_problem_is_a_question_in_another(tmp_path: Path) -> None:
     """A ready-made softmax is the answer to softmax; in attention a person decides."""
     (finding,) = found(tmp_path, ran("test_attention", "aten::_softmax"))
@@ -155,6 +183,7 @@ PLAIN = {
     "a module that is written out": "import importlib\nimportlib.import_module('regex')",
     "an attribute of its own": "def f(o, n):\n    return getattr(o, n)",
     "an object from a file": "import pickle\ndef f(file):\n    return pickle.load(file)",
+    "the bytes of a file": "import pickle\ndef f(file):\n    return pickle.loads(file.read())",
     "an attribute of a layer": "def f(layer):\n    layer.weight = None",
 }
 
@@ -172,8 +201,10 @@ def test_code_that_nothing_imports_does_not(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_asks_for_a_look(tmp_path: Path) -> None:
     """What it does has to be read by a person."""
-    (finding,) = found(tmp_path, (), "def f(:\n")
+    (finding,) = found(tmp_path / "1", (), "def f(:\n")
     assert (finding.file, finding.consequence) == (ADAPTERS, LOOK)
+    (finding,) = found(tmp_path / "2", (), "import cs336_basics.a", a="def f(:\n", b="def f(:\n")
+    assert finding.file == "cs336_basics/a.py"
 
 
 @pytest.mark.parametrize(
