@@ -115,19 +115,6 @@ class RunningSubmission:
         return worker
 
     @contextmanager
-    def check(self, name: str) -> Iterator[RemoteAdapters]:
-        """The adapters, for one case in a worker that runs nothing else.
-
-        Raises:
-            SubmissionError, NoAdaptersError, CouldNotRunError: as for ``case``.
-        """
-        try:
-            with self.case(name, fresh=True) as adapters:
-                yield adapters
-        finally:
-            self.end_worker()
-
-    @contextmanager
     def case(self, name: str, *, fresh: bool = False) -> Iterator[RemoteAdapters]:
         """The adapters, for one case of a check.
 

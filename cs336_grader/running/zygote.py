@@ -19,13 +19,15 @@ from cs336_grader.worker.process import become_worker
 from cs336_grader.worker.sandbox.limits import Limits
 
 from .faults import CouldNotRunError, WorkerLostError
-from .handshake import ask_for_credentials, handshake
 from .processes import has_not_ended, innermost_id, parent_of, pids_below
 
 # The zygote has nothing left to do when it is to end.
 END_SECONDS = 5
 # So long its descendants are tried to be ended while one of them is kept, and so long in all.
 KEEP_SECONDS, KILL_SECONDS = 10, 30
+# A process, a user and a group, as Linux attaches them to a message; see unix(7).
+CREDENTIALS_BYTES, PID_BYTES = 12, 4
+UNUSABLE = (EOFError, OSError, WireError, KeyError, TypeError, ValueError)
 GRADER = Path(cs336_grader.__file__).parent
 # The grader's own packages must not be found there: it gets the worker's modules and no path.
 START = """
@@ -178,7 +180,8 @@ class Worker:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            ask_for_credentials(ours)
+            if hasattr(socket, "SO_PASSCRED"):
+                ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             try:
                 self.channel.send({"op": "fork", "entropy": entropy})
                 socket.send_fds(self.channel.connection, [b"f"], [theirs.fileno()])
@@ -188,9 +191,9 @@ class Worker:
         try:
             # The answer comes when its copy of the connection is closed. While that is open, the
             # end of the new worker would not be noticed.
-            self.channel.receive()
-            return Worker(Channel(ours), handshake(ours))
-        except (EOFError, OSError, WireError, psutil.NoSuchProcess) as error:
+            answer, _ = self.channel.receive()
+            return Worker(Channel(ours), sender(ours) or int(answer["pid"]))
+        except (*UNUSABLE, psutil.NoSuchProcess) as error:
             ours.close()
             raise WorkerLostError("the process did not fork") from error
 
@@ -367,6 +370,24 @@ class Zygote:
         except psutil.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def sender(connection: socket.socket) -> int | None:
+    """The process id of a new worker, which sends one byte; None where the system does not tell it.
+
+    The worker itself knows another number where it lives in a namespace of its own.
+
+    Raises:
+        EOFError: nothing has come.
+    """
+    said, attached, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS_BYTES))
+    if not said:
+        raise EOFError("the other side is gone")
+    for level, kind, data in attached:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+            return int.from_bytes(data[:PID_BYTES], sys.byteorder)
+    return None
 
 
 def handle_of(pid: int) -> int | None:

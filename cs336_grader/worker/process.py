@@ -10,7 +10,6 @@ import os
 import random
 import signal
 import socket
-import struct
 import sys
 import tempfile
 import warnings
@@ -33,9 +32,6 @@ from .watch import Watch
 
 if sys.platform != "win32":
     import resource
-
-# What a new worker says first: its process id, as far as it knows it.
-HELLO = struct.Struct(">I")
 
 
 def warm_up() -> None:
@@ -101,11 +97,11 @@ def serve(channel: Channel) -> None:
             reap()
             return
         if message["op"] == "fork":
-            connection = fork(channel, message, sandbox)
-            if connection is None:
-                channel.send({"op": "forked"})
+            forked = fork(channel, message, sandbox)
+            if isinstance(forked, int):
+                channel.send({"op": "forked", "pid": forked})
             else:
-                channel = Channel(connection)
+                channel = Channel(forked)
                 session = Session(channel, adapters, origin, watch)
         elif message["op"] == "load":
             origin = Origin(Path(message["root"]), message["package"], message["unmet"])
@@ -170,24 +166,25 @@ def usage() -> dict[str, float]:
     }
 
 
-def fork(channel: Channel, message: Message, sandbox: Sandbox) -> socket.socket | None:
-    """Fork: the child gets its own connection, the parent None.
+def fork(channel: Channel, message: Message, sandbox: Sandbox) -> socket.socket | int:
+    """Fork: the child gets its own connection, the parent the child's id.
 
     The first child imports the submission. Its children run the checks of one problem each.
     """
     reap()
     seed_generators(message["entropy"])
     connection = passed_on(channel)
-    if os.fork():
+    if pid := os.fork():
         connection.close()
-        return None
+        return pid
     die_with_parent()
     if sandbox.closed:
         enter_own_folder(sandbox)
     else:
         enter_sandbox(sandbox)
     channel.close()
-    connection.sendall(HELLO.pack(os.getpid()))
+    # The system attaches the id of this process.
+    connection.sendall(b"!")
     return connection
 
 

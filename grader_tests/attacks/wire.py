@@ -181,10 +181,15 @@ session.Session.next = lambda self, message, decoder: (
 """,
         ruins=True,
     ),
-    "the greeting of a check names another process": Attack(f"""{START}
+    "the answer to a fork names another process": Attack(f"""{START}
 from cs336_grader.worker import process
-process.HELLO = struct.Struct(">I0s")
-fork = os.fork
+fork = process.fork
+
+def forked(*arguments):
+    found = fork(*arguments)
+    return 1 if isinstance(found, int) else found
+
+process.fork = forked
 os.getpid = lambda: 1
 
 def attack(values):

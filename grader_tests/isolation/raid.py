@@ -28,6 +28,7 @@ from cs336_grader.running import (
 from cs336_grader.running.confinement import Confinement
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
 from cs336_grader.running.measuring import canaries, measure
+from grader_tests.alone import alone
 from grader_tests.limits import limits_with
 
 from .judge_raiders import ATTACKS
@@ -84,7 +85,7 @@ def attack(submission: RunningSubmission, name: str, target: dict[str, Any]) -> 
         for name, value in {**target, **told}.items()
     }
     try:
-        with submission.check(name) as adapters:
+        with alone(submission, name) as adapters:
             loot = getattr(adapters, name)(told)
     except (SubmissionError, WorkerLostError):
         loot = None

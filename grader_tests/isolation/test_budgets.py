@@ -7,6 +7,7 @@ import pytest
 
 from cs336_grader.running import RunningSubmission
 from cs336_grader.running.faults import NoAdaptersError, WorkerLostError
+from grader_tests.alone import alone
 from grader_tests.limits import limits_with
 
 from .started import started
@@ -57,7 +58,7 @@ def adapters_started(tmp_path: Path) -> Iterator[RunningSubmission]:
 
 def hang(submission: RunningSubmission, case: str) -> None:
     """Run a case that never ends by itself."""
-    with submission.check(case) as adapters:
+    with alone(submission, case) as adapters:
         adapters.hang()
 
 
@@ -78,7 +79,7 @@ def test_a_problem_of_which_two_checks_hung_is_given_up(tmp_path: Path) -> None:
                 hang(submission, check)
         with pytest.raises(NoAdaptersError, match="two checks of this problem exceeded their time"):
             hang(submission, "hangs_again")
-        with submission.check("right") as adapters:
+        with alone(submission, "right") as adapters:
             assert adapters.right() == 42
 
 
@@ -92,7 +93,7 @@ def test_a_problem_that_hangs_costs_no_other(submission: RunningSubmission) -> N
     with pytest.raises(NoAdaptersError, match=f"earlier checks of this problem {used_up}"):
         hang(submission, "hangs_again")
     for check in ("right", "right_too", "right_again"):
-        with submission.check(check) as adapters:
+        with alone(submission, check) as adapters:
             assert adapters.right() == 42
 
 
@@ -102,7 +103,7 @@ def test_a_slow_import_costs_no_check(tmp_path: Path) -> None:
     limits = limits_with(submission_seconds=5)
     with (
         started(slow, tmp_path, limits, {"right": "only"}) as submission,
-        submission.check("right") as adapters,
+        alone(submission, "right") as adapters,
     ):
         assert adapters.right() == 42
 
@@ -113,7 +114,7 @@ def test_a_check_that_waits_for_its_processes_is_told_so(submission: RunningSubm
         pytest.raises(
             WorkerLostError, match=r"your code had started 1 process\. .* sends no result"
         ),
-        submission.check("right") as adapters,
+        alone(submission, "right") as adapters,
     ):
         adapters.wait_for_a_process_that_fails()
 
@@ -124,7 +125,7 @@ def test_an_import_that_waits_for_its_processes_is_told_so(tmp_path: Path) -> No
     with (
         started(SPAWNS_WHEN_IMPORTED, tmp_path, limits) as submission,
         pytest.raises(NoAdaptersError, match="never while a module is imported"),
-        submission.check("any"),
+        alone(submission, "any"),
     ):
         pass
 
@@ -136,6 +137,6 @@ def test_an_import_that_leaves_too_many_files_is_told_so(tmp_path: Path) -> None
     with (
         started(many, tmp_path, limits, isolated=False) as submission,
         pytest.raises(NoAdaptersError, match="left 30 files, and 20 are allowed"),
-        submission.check("any"),
+        alone(submission, "any"),
     ):
         pass

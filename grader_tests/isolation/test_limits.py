@@ -12,6 +12,7 @@ import pytest
 from cs336_grader.running import RunningSubmission
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
 from cs336_grader.running.processes import pids_below
+from grader_tests.alone import alone
 from grader_tests.limits import limits_with
 
 from .started import started
@@ -224,7 +225,7 @@ def assert_nothing_is_left(submission: RunningSubmission) -> None:
     listed = set(pids_below(submission.zygote.process))
     time.sleep(0.1)
     assert listed == set(pids_below(submission.zygote.process))
-    with submission.check("next") as adapters:
+    with alone(submission, "next") as adapters:
         assert adapters.right() == 42
 
 
@@ -233,7 +234,7 @@ def test_checks_leave_no_descriptors(submission: RunningSubmission) -> None:
     """The process that they are forked from could fork no more at its limit."""
     counts = []
     for i in range(5):
-        with submission.check(f"check {i}") as adapters:
+        with alone(submission, f"check {i}") as adapters:
             assert adapters.right() == 42
         assert submission.imported is not None
         try:
@@ -249,7 +250,7 @@ def test_a_breach_costs_one_check(submission: RunningSubmission, adapter: str) -
     begun = time.monotonic()
     with (
         pytest.raises((SubmissionError, WorkerLostError), match=BREACHES[adapter]),
-        submission.check(adapter) as adapters,
+        alone(submission, adapter) as adapters,
     ):
         getattr(adapters, adapter)()
     assert time.monotonic() - begun < LIMITS.check_seconds + SLACK_SECONDS
@@ -259,7 +260,7 @@ def test_a_breach_costs_one_check(submission: RunningSubmission, adapter: str) -
 @pytest.mark.parametrize("adapter", HARMLESS)
 def test_what_is_discarded_costs_nothing(submission: RunningSubmission, adapter: str) -> None:
     """Output, processes left behind, deep folders; and memory that many share counts once."""
-    with submission.check(adapter) as adapters:
+    with alone(submission, adapter) as adapters:
         assert getattr(adapters, adapter)() == 42
     assert_nothing_is_left(submission)
 
@@ -293,7 +294,7 @@ def test_where_memory_is_short_for_all_a_check_is_ended_first(
     submission: RunningSubmission,
 ) -> None:
     """And not the process that judges."""
-    with submission.check("first_to_end") as adapters:
+    with alone(submission, "first_to_end") as adapters:
         assert adapters.first_to_end() == 1000
     own = Path("/proc/self/oom_score_adj").read_text(encoding="ascii")
     assert int(own) < 1000
@@ -303,7 +304,7 @@ def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:
     """When the zygote is closed, no process, no file and no mount of it is there."""
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     with started(ADAPTERS, tmp_path, LIMITS) as submission:
-        with submission.check("daemon") as adapters:
+        with alone(submission, "daemon") as adapters:
             adapters.daemon()
         zygote = submission.zygote.process.pid
     assert not psutil.pid_exists(zygote)

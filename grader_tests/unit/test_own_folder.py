@@ -10,7 +10,7 @@ from cs336_grader.worker.sandbox.root_filesystem import RootFilesystem
 from grader_tests.limits import limits_with
 
 
-def door_with(own: Path) -> Sandbox:
+def sandbox_with(own: Path) -> Sandbox:
     """A sandbox of a process that has this folder."""
     limits: Limits = limits_with()
     sandbox = Sandbox(
@@ -28,7 +28,7 @@ def test_what_was_left_in_the_folder_is_removed(
     own = tmp_path / "own"
     (own / "folder").mkdir(parents=True)
     (own / "folder" / "file").touch()
-    door_with(own).empty_own_folder()
+    sandbox_with(own).empty_own_folder()
     assert list(own.iterdir()) == []
     assert Path.cwd() == own
 
@@ -44,5 +44,5 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(
     own = tmp_path / "own"
     own.symlink_to(victim)
     with pytest.raises(NotADirectoryError):
-        door_with(own).empty_own_folder()
+        sandbox_with(own).empty_own_folder()
     assert (victim / "file").exists()

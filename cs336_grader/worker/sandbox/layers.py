@@ -11,7 +11,6 @@ closed: `probes` finds that out.
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 
 from . import landlock, limits, namespaces, privileges, root_filesystem, seccomp
-from .kept import KeptFiles, below
+from .scratch import added, below, everything_below, owner, remove
 from .syscalls import CLONE_NEWPID, MACHINE, unshare
 
 IMPORTED = "imported"
@@ -61,7 +60,7 @@ class Sandbox:
         self.others = 0
         self.processes = 0
         self.closed = False
-        self.kept: KeptFiles | None = None
+        self.kept: frozenset[str] = frozenset()
         self.own = ""
 
     def prepare(self) -> None:
@@ -243,8 +242,8 @@ class Sandbox:
 
     def keep_imported(self) -> int:
         """From now on, leave the files that the import of the submission wrote; how many."""
-        self.kept = KeptFiles(self.imported)
-        return len(self.kept.paths) - 1
+        self.kept = frozenset((self.imported, *everything_below(self.imported)))
+        return len(self.kept) - 1
 
     def clean(self) -> None:
         """Remove the files that workers have left."""
@@ -255,8 +254,9 @@ class Sandbox:
             found += [
                 path for path in below(root_filesystem.SHARED_MEMORY) if owner(path) == self.user
             ]
-        if self.kept is not None:
-            found = [path for path in found if path != self.imported] + self.kept.added()
+        if self.kept:
+            found = [path for path in found if path not in self.kept]
+            found += added(self.imported, self.kept)
         for path in found:
             self.clear(path)
 
@@ -273,21 +273,6 @@ class Sandbox:
             else:
                 command = ["/bin/rm", "-rf", "--", path]
                 subprocess.run(command, check=False, capture_output=True)
-
-
-def owner(path: str) -> int:
-    """Whose a file is, or nobody's if it is gone."""
-    with suppress(FileNotFoundError):
-        return os.lstat(path).st_uid
-    return -1
-
-
-def remove(path: str) -> None:
-    """Remove a file, or a folder with all it holds; links are not followed."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-    else:
-        os.unlink(path)
 
 
 def share(path: str, group: int) -> None:

@@ -15,6 +15,7 @@ from cs336_grader.running import (
     forked_zygote,
     warm_up,
 )
+from grader_tests.alone import alone
 from grader_tests.limits import limits_with
 
 from .border_adapters import ADAPTERS
@@ -58,5 +59,5 @@ def submission(
 @pytest.fixture
 def adapters(submission: RunningSubmission, request: pytest.FixtureRequest) -> Iterator[Any]:
     """The adapters in a worker of this test's own."""
-    with submission.check(request.node.name) as adapters:
+    with alone(submission, request.node.name) as adapters:
         yield adapters

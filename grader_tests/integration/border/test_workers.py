@@ -10,6 +10,7 @@ import torch
 from cs336_grader.running import RunningSubmission
 from cs336_grader.running.faults import WorkerLostError
 from cs336_grader.running.processes import has_not_ended
+from grader_tests.alone import alone
 
 LOST = ("segfault", "exit_now", "hang", "hold_every_connection", "write_rubbish")
 
@@ -18,7 +19,7 @@ def test_each_check_starts_from_the_same_state(submission: RunningSubmission) ->
     """Nothing a check does is seen by the next, and random numbers repeat."""
     seen = []
     for _ in range(2):
-        with submission.check("same") as adapters:
+        with alone(submission, "same") as adapters:
             seen.append((adapters.remember(), adapters.random_numbers().tolist()))
     assert seen[0] == seen[1]
     assert seen[0][0] == 1
@@ -73,9 +74,9 @@ def test_pools_of_processes_end(adapters: Any) -> None:
 @pytest.mark.parametrize("end", LOST)
 def test_a_lost_worker_costs_its_own_check(submission: RunningSubmission, end: str) -> None:
     """The check is told that there is no result, and the next one runs as if nothing happened."""
-    with pytest.raises(WorkerLostError), submission.check(end) as adapters:
+    with pytest.raises(WorkerLostError), alone(submission, end) as adapters:
         getattr(adapters, end)()
-    with submission.check("next") as adapters:
+    with alone(submission, "next") as adapters:
         assert adapters.echo(1) == [1]
 
 
@@ -83,17 +84,17 @@ def test_a_submission_that_cannot_be_forked_is_imported_anew(
     submission: RunningSubmission,
 ) -> None:
     """Whatever became of the worker that imported it, every check gets its own process."""
-    with submission.check("parent"):
+    with alone(submission, "parent"):
         assert submission.imported is not None
         submission.imported.process.kill()
     for _ in range(2):
-        with submission.check("next") as adapters:
+        with alone(submission, "next") as adapters:
             assert adapters.remember() == 1
 
 
 def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[int]) -> None:
     """A process that hides in a session of its own is found and ended."""
-    with submission.check("daemon") as adapters:
+    with alone(submission, "daemon") as adapters:
         assert adapters.leave_a_daemon() == "done"
         adapters.leave_a_trap()
     children = {child.pid for child in psutil.Process().children(recursive=True)}
