@@ -23,7 +23,7 @@ RESET_SECONDS = 1.0
 # Of a problem, so many checks may take too long; they are likely to hang for one reason.
 MOST_LATE = 2
 # Torch's operators are recorded in the first case of a problem and in one of so many others.
-RECORDED_EVERY = 4
+RECORDED_EVERY = 12
 
 
 class RunningSubmission:

@@ -11,6 +11,11 @@ Every value has an exact type, and none can execute:
     ["meta", dtype, shape]           a tensor without data
     ["dtype", name], ["device", name]
 
+Nodes are a list; those of bytes alone, or of tuples alone, are put together, as a vocabulary of
+fifty thousand tokens would take a second:
+
+    {"bytes": text, "sizes": numbers}, {"tuples": nodes of all their items, "sizes": numbers}
+
 A buffer is named by its number. Other tags belong to the module that passes a function for them.
 ENCODERS and DECODERS have one line for each type and tag.
 """
@@ -18,6 +23,7 @@ ENCODERS and DECODERS have one line for each type and tag.
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import accumulate, chain
 from numbers import Real
 from typing import Any
 
@@ -44,6 +50,8 @@ DTYPES = {
         *(torch.bool, torch.complex64, torch.complex128),
     )
 }
+# They are their own nodes.
+NUMBERS = {int, float, bool, type(None)}
 ARRAY_DTYPES = frozenset(DTYPES) - {"bfloat16"}
 
 
@@ -87,8 +95,16 @@ class Encoder:
                 return encode(self, value)
         raise WireError(f"a value of type {type(value).__name__} cannot be passed on")
 
-    def items(self, values: Any) -> list[Node]:
+    def items(self, values: Any) -> Node:
         """Return the nodes of a sequence."""
+        kinds = set(map(type, values))
+        if kinds <= NUMBERS:
+            return list(values)
+        sizes = list(map(len, values)) if kinds in ({bytes}, {tuple}) else []
+        if kinds == {bytes} and max(sizes) <= MAX_BYTES_AS_TEXT:
+            return {"bytes": b"".join(values).decode("latin-1"), "sizes": sizes}
+        if kinds == {tuple}:
+            return {"tuples": self.items(list(chain.from_iterable(values))), "sizes": sizes}
         return [self.encode(value) for value in values]
 
     def buffer(self, data: memoryview) -> int:
@@ -139,9 +155,20 @@ class Decoder:
 
     def items(self, nodes: Node) -> list[Any]:
         """Return the values of a sequence."""
+        if type(nodes) is dict:
+            return self.parts(nodes["sizes"], nodes.get("bytes"), nodes.get("tuples"))
         if type(nodes) is not list:
             raise WireError("a sequence that is not as agreed")
+        if set(map(type, nodes)) == {int} and max(map(abs, nodes)) <= MAX_INTEGER:
+            return nodes
         return [self.decode(node) for node in nodes]
+
+    def parts(self, sizes: list[int], text: str | None, nodes: Node) -> list[Any]:
+        """Return bytes or tuples that were put together."""
+        whole = tuple(self.items(nodes)) if text is None else text.encode("latin-1")
+        if not all(type(size) is int and size >= 0 for size in sizes) or sum(sizes) != len(whole):
+            raise WireError("parts that are not the whole")
+        return [whole[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
     def keys(self, nodes: Node) -> list[Any]:
         """Return the keys of a dictionary or the items of a set.

@@ -123,6 +123,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "an optimizer with options that hold more": {
         "value": ["optimizer", 1, groups((["dict", ["lr"], [EMPTY]], []))]
     },
+    "bytes that are more than their parts": {"value": ["list", {"bytes": "abc", "sizes": [1, 1]}]},
+    "bytes in a part of negative size": {"value": ["list", {"bytes": "a", "sizes": [2, -1]}]},
+    "tuples whose sizes are no numbers": {"value": ["list", {"tuples": [1], "sizes": [True]}]},
+    "tuples without sizes": {"value": ["list", {"tuples": [1]}]},
+    "parts of nothing": {"value": ["list", {"sizes": []}]},
     "a tensor larger than memory, and empty": {"value": tensor([2**40, 2**40, 0])},
     "a tensor larger than memory, without data": {"value": ["meta", "float32", [2**40, 2**40]]},
     "a tensor of more elements than there are": {"value": tensor([2**40])},
