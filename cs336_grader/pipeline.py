@@ -47,7 +47,7 @@ BROKEN_OFF = "The run was broken off before this check."
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What was taken of the submission, and how many checks there are to judge."""
+    """The submission is staged; so many checks are to be judged."""
 
     staged: Staged
     checks: int
@@ -187,7 +187,7 @@ def run_folder() -> Iterator[Path]:
 
 
 def examine(worker_python: str) -> Measurement:
-    """What would be closed to a submission that was graded here and now, in an interpreter.
+    """Measure what would be closed to a submission that was graded here and now.
 
     Raises:
         CouldNotJudgeError: no worker could be started.

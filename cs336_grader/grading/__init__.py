@@ -1,4 +1,4 @@
-"""What the stages of a grading hand on: what is to be graded, what is known so far, the report."""
+"""The records that the stages of a grading hand on: plan, journal, report."""
 
 from .journal import Journal as Journal
 from .plan import Plan as Plan

@@ -22,7 +22,7 @@ MAX_FORBIDDEN_CALLS = 1000
 
 
 class Journal:
-    """What is known of a run.
+    """Keeps all that is known of a run.
 
     Attributes:
         started_at: when it began, in seconds since the beginning of 1970, UTC.

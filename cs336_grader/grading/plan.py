@@ -16,7 +16,7 @@ MAX_NOTE = 500
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is graded.
+    """Says what of an assignment is graded.
 
     Attributes:
         assignment: the assignment; unless problems were named, as if it had no others.
@@ -40,7 +40,7 @@ class Plan:
 
 
 def plan_before(request: Request, assignment: Assignment) -> Plan:
-    """What would be graded of a submission of which only the name is known.
+    """Plan the grading of a submission of which only the name is known.
 
     Raises:
         UnknownNameError: the assignment lacks a problem or a track that was asked for.
@@ -56,7 +56,7 @@ def plan_before(request: Request, assignment: Assignment) -> Plan:
 
 
 def plan(request: Request, assignment: Assignment, staged: Staged) -> Plan:
-    """What is graded of a staged submission.
+    """Plan the grading of a staged submission.
 
     Raises:
         UnknownNameError: as before.

@@ -231,7 +231,7 @@ class Conditions:
 
 
 def lesson(assignment: Assignment, seed: int, checks: Iterable[Check]) -> Lesson:
-    """What the recorder is to learn to judge by some checks."""
+    """Return what the recorder has to learn to judge by some checks."""
     folder = str(assignment.folder.resolve())
     return Lesson(folder, seed, tuple(checks), catalogue(assignment))
 
@@ -268,7 +268,7 @@ def results(
 
 
 def measured(judges: JudgeStarter, root: Path, conditions: Conditions) -> Measurement:
-    """What would be closed to a submission in a folder.
+    """Measure what would be closed to a submission in a folder.
 
     Raises:
         CouldNotJudgeError: no worker could be started.
@@ -320,6 +320,6 @@ def events(judges: JudgeStarter, task: Task) -> Generator[Event, None, None]:
 
 
 def environment() -> dict[str, str]:
-    """What the template gets of this process's environment, and what else."""
+    """Return the template's environment: a part of this process's, and fixed settings."""
     kept = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     return kept | FIXED_ENVIRONMENT

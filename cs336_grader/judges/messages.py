@@ -1,4 +1,4 @@
-"""What launcher, recorder and judge say to each other: one message a line, in JSON.
+"""Messages between launcher, recorder and judge: one a line, in JSON.
 
 launcher ── Lesson ──▶ recorder ── Ready | Fault ──▶ launcher
 launcher ── Task ──▶ judge ── Measurement, then for each check Progress, ForbiddenCall …,
@@ -18,7 +18,7 @@ from cs336_grader.rubric import Check, Scope
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What the recorder is to learn.
+    """Tells the recorder which values to record.
 
     Attributes:
         folder: the assignment's folder.
@@ -35,7 +35,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a judge is to do with one submission.
+    """Tells a judge what to do with one submission.
 
     Attributes:
         run: the folder of this run, the only one that the judge may write to.

@@ -190,7 +190,7 @@ def tracks_told(tracks: Sequence[str]) -> str:
 
 
 def known_names(kind: str, names: Collection[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """What there is of a kind, once it is seen that nothing else was asked for.
+    """Return what there is of a kind, once it is seen that nothing else was asked for.
 
     Raises:
         UnknownNameError: something else was.

@@ -36,7 +36,7 @@ Observe = Callable[[pytest.Item, Any, Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What explains a failed comparison.
+    """Explains a failed comparison.
 
     Attributes:
         text: for the student.
@@ -149,7 +149,7 @@ class Diagnostician:
             yield list(itertools.combinations(given, count))
 
     def stages(self, problem: str, below: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
-        """What is tried, each stage only where the one before explained nothing.
+        """Yield what is tried, each stage only where the one before explained nothing.
 
         First what is known of this submission: the mistakes found in what the problem is built on,
         and those found in the problem itself. Then the problem's own mistakes, alone and together
@@ -169,7 +169,7 @@ class Diagnostician:
             yield [(known,) for known in self.known.MISTAKES if known.problem in below]
 
     def suspect(self, item: pytest.Item, comparison: Any, mistakes: tuple[Any, ...]) -> Any:
-        """What these mistakes give for a comparison, or None if it is right."""
+        """Return what these mistakes give for a comparison, or None if it is right."""
         onlooker = Onlooker(comparison.position, self.suite.fingerprint)
         self.observe(item, self.with_mistakes(mistakes), onlooker)
         return onlooker.seen and self.suite.Suspect(mistakes, onlooker.seen)
@@ -184,7 +184,7 @@ class Diagnostician:
         ]
 
     def passes(self, item: pytest.Item, mistakes: tuple[Any, ...]) -> bool:
-        """Whether a case passes with mistakes; each is run once."""
+        """Return True for a case that passes with mistakes; each is run once."""
         key = (item.nodeid, *(mistake.id for mistake in mistakes))
         if key not in self.known_to_pass:
             self.known_to_pass[key] = not self.observe(item, self.with_mistakes(mistakes), None)

@@ -109,7 +109,7 @@ class Judge(SuiteRun):
         return case.explained(explanation)
 
     def diagnose(self, item: pytest.Item, scope: Scope, case: CaseResult) -> Explanation | None:
-        """What known mistakes say of a case; what passed is remembered for those that fail."""
+        """Ask known mistakes about a case; remember what passed for those that fail."""
         self.diagnostician = self.diagnostician or Diagnostician(scope, self.observe)
         check = check_name(item)
         problem = scope.problems[check]

@@ -200,7 +200,7 @@ def total_score(problems: Iterable[ProblemResult]) -> float:
 
 
 def total_maximum(problems: Iterable[ProblemResult]) -> float:
-    """What full marks are: extra problems come on top of them."""
+    """Return full marks: extra problems come on top of them."""
     return total(problem.max_score for problem in problems if not problem.extra)
 
 

@@ -233,7 +233,7 @@ def forget_tracebacks(error: BaseException | None) -> None:
 
 
 def errors_in(output: str) -> str:
-    """What pytest's output says was the matter with the suite, or at last with pytest itself."""
+    """Return what pytest's output says was wrong with the suite, or at last with pytest itself."""
     lines = output.splitlines()
     errors = [line for line in lines if line.startswith("E ")]
     return " ".join(errors or [line for line in lines if line.startswith(INTERNAL_ERROR)][-1:])
@@ -245,12 +245,12 @@ def check_name(item: pytest.Item) -> str:
 
 
 def compares_with_reference(item: pytest.Item) -> bool:
-    """Whether a check's function compares with what the reference returns."""
+    """Return True for a check that compares with what the reference returns."""
     function = getattr(item, "function", None)
     return function is not None and names(inspect.unwrap(function).__code__, RECORDED_METHOD)
 
 
 def names(code: CodeType, name: str) -> bool:
-    """Whether code, or a function within it, names an attribute."""
+    """Return True for code that names an attribute, itself or in a function within it."""
     inner = (part for part in code.co_consts if isinstance(part, CodeType))
     return name in code.co_names or any(names(part, name) for part in inner)

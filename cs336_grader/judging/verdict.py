@@ -1,4 +1,4 @@
-"""What an exception in a check means for the verdict, and how its facts are told."""
+"""Turns an exception in a check into a verdict, and tells its facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ ELSEWHERE = "With --worker-python it is graded by a Python that has what it need
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What became of one case of a check.
+    """The result of one case of a check.
 
     Attributes:
         name: the test function with its parameters.
@@ -81,13 +81,13 @@ def case_result(name: str, error: BaseException) -> CaseResult:
 
 
 def facts(error: BaseException) -> str:
-    """What an exception that is the submission's doing says, after the suite's notes on it."""
+    """Tell an exception that is the submission's doing, after the suite's notes on it."""
     notes = getattr(error, "__notes__", ())
     return "\n".join([*map(str, notes), plain_facts(error)])
 
 
 def plain_facts(error: BaseException) -> str:
-    """What an exception says by itself."""
+    """Tell an exception by itself."""
     told = getattr(error, "facts", None)
     if isinstance(told, str):
         return told

@@ -1,4 +1,4 @@
-"""What the rules find in a submission, and which problem that touches."""
+"""Holds a submission against the rules, and says which problem a finding touches."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -138,8 +138,8 @@ def message(problem: str, names: list[str], uses: Uses, consequence: Consequence
     if consequence is Consequence.HUMAN_LOOK:
         return f"{listed}{more} ran in {problem} (first in {check}): see what it is used for."
     return (
-        f"{listed}{more} ran in {problem} (first in {check}) and is ready-made: {problem} earns no "
-        "points. To contest it, name the line that computes this without it."
+        f"{listed}{more} ran in {problem} (first in {check}). That is ready-made: {problem} "
+        "earns no points. To contest it, name the line that computes this without it."
     )
 
 

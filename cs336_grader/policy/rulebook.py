@@ -1,4 +1,4 @@
-"""What the rubric says of an operator or of a dotted name."""
+"""Looks up what the rubric says of an operator or of a dotted name."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -49,7 +49,7 @@ class Measured:
         return Isolation(level, barriers)
 
     def barrier(self, resource: str) -> Barrier:
-        """Whether a resource is closed, and by what, or why not."""
+        """Say of a resource if it is closed, and by what, or why not."""
         ways = list(self.open_ways.get(resource, ["not tried"]))
         layers = {layer: self.missing[layer] for layer in CLOSES if resource in CLOSES[layer]}
         if resource == JUDGE:
@@ -103,7 +103,7 @@ def measure(zygote: Zygote, memory_megabytes: int, confine: Callable[[], Confine
 
 @contextlib.contextmanager
 def canaries(memory_bytes: int) -> Iterator[Canaries]:
-    """What lies outside for a worker to reach, as open to everybody as it can be."""
+    """Put out files and sockets for a worker to reach, as open to everybody as they can be."""
     folder = Path(tempfile.mkdtemp(prefix="cs336-canary-"))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)

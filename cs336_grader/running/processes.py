@@ -1,4 +1,4 @@
-"""What the system says of processes: which descend from one, and what they use."""
+"""Asks the system about processes: which descend from one, and what they use."""
 
 import mmap
 import os
@@ -14,7 +14,7 @@ ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 def has_not_ended(pid: int) -> bool:
-    """Whether a process still runs: one whose first thread has ended may look as if it did not."""
+    """Return True for a process that still runs, also where only its first thread has ended."""
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         return process.status() not in ENDED or process.num_threads() > 1
@@ -54,7 +54,7 @@ def pids_below(process: psutil.Process) -> Iterator[int]:
 
 @cache
 def children_are_listed() -> bool:
-    """Whether the system lists each thread's children."""
+    """Return True where the system lists each thread's children."""
     return os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
 
 

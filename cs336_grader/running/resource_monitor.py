@@ -40,7 +40,7 @@ class Deadline(NamedTuple):
 
 
 class Guarded:
-    """What is asked of a worker, and what became of it.
+    """A request to a worker with its limits, and what became of it.
 
     Args:
         worker: the one that is asked.
@@ -146,7 +146,7 @@ class ResourceMonitor:
         guarded.next_look = min(time.monotonic() + pause, guarded.end)
 
     def breach(self, pids: list[int], cpu_before: float) -> str:
-        """What processes use beyond their limits, in words; empty if nothing."""
+        """Return what processes use beyond their limits, in words; empty if nothing."""
         limits = self.limits
         cpu_seconds, memory, threads = -cpu_before, 0, 0
         processes: list[psutil.Process] = []

@@ -41,7 +41,7 @@ main({channel})
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What workers are shown and allowed.
+    """Says what workers are shown and allowed.
 
     Attributes:
         staged: the submission's folder.
@@ -152,7 +152,7 @@ class Worker:
         return psutil.Process(self.pid)
 
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Return True until it has ended."""
         return has_not_ended(self.pid)
 
     def ask(self, message: Message) -> Message:
@@ -299,7 +299,7 @@ class Zygote:
             return [0] * len(pids)
 
     def usage(self) -> dict[str, float]:
-        """What all that descended from it and has ended took, as the system counts it.
+        """Return what all ended descendants took, as the system counts it.
 
         Raises:
             CouldNotRunError: the zygote has ended.

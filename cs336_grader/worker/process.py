@@ -138,7 +138,7 @@ def sandbox_of(message: Message) -> Sandbox:
 
 
 def answer_of(sandbox: Sandbox, message: Message) -> Message | None:
-    """What comes of a message about isolation; None if it is about something else."""
+    """Answer a message about isolation; None if it is about something else."""
     if message["op"] == "attempt":
         ways = Canaries(**message["canaries"]).open_ways()
         return {"op": "attempted", "open": ways, "missing": sandbox.missing}
@@ -156,7 +156,7 @@ def answer_of(sandbox: Sandbox, message: Message) -> Message | None:
 
 
 def usage() -> dict[str, float]:
-    """What those that descended from this process and were waited for took."""
+    """Return what ended descendants of this process took, as far as it waited for them."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Linux counts kilobytes, macOS bytes.
     unit = 1 if sys.platform == "darwin" else 1024

@@ -156,7 +156,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def without(tree: str, masked: list[str]) -> Iterator[str]:
-    """What to allow of a tree so that some of it stays out of reach: rules know no exceptions."""
+    """Return the parts of a tree to allow so that some of it stays closed: rules only allow."""
     inside = [path for path in masked if path.startswith(tree.rstrip("/") + "/")]
     if not inside and tree not in masked:
         yield tree

@@ -39,7 +39,7 @@ CLOSES: dict[str, tuple[str, ...]] = {
 
 
 class Sandbox:
-    """What stands between a submission and everything else.
+    """Closes a process, layer by layer, around a submission.
 
     Attributes:
         missing: why each layer is not in force; empty for one that is.

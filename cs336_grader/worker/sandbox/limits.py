@@ -13,7 +13,7 @@ OPEN_FILES = 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a submission may use; the rubric says what each of these means, and how much it is."""
+    """Limits of a submission; the rubric says what each means, and how much it is."""
 
     check_seconds: float
     import_seconds: float
@@ -63,7 +63,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 def within_hard_limit(kind: int, wanted: int) -> tuple[int, int]:
-    """What is wanted, or as much as may be had, and the most that may be."""
+    """Return the wanted limit, or as much as may be had, and the most that may be."""
     _, hard = resource.getrlimit(kind)
     return (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)), hard
 

@@ -50,7 +50,7 @@ def leave_shared_namespaces() -> None:
 
 
 def how_to_allow() -> str:
-    """What would let this user have namespaces, in one line; empty where nothing would."""
+    """Return what would let this user have namespaces, in one line; empty where nothing would."""
     if sys.platform != "linux":
         return ""
     if os.geteuid() == 0:

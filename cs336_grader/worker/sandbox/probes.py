@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """What lies outside for the attempts to reach.
+    """Files, sockets and processes outside for the attempts to reach.
 
     Attributes:
         file: holds the text "canary"; its folder may be written to.
@@ -48,7 +48,7 @@ class Canaries:
     memory_bytes: int
 
     def attempts(self) -> dict[str, dict[str, Callable[[], object]]]:
-        """What is tried for each resource, named by what it means when it succeeds."""
+        """Return the attempts for each resource, each named by what its success means."""
         return {
             "file system": {
                 "files outside can be read": self.read,
@@ -112,7 +112,7 @@ class Canaries:
 
 
 def succeeds(attempt: Callable[[], object]) -> bool:
-    """Whether something can be done."""
+    """Return True for something that can be done."""
     with contextlib.suppress(OSError, AttributeError):
         attempt()
         return True

@@ -1,4 +1,4 @@
-"""What of the file system there is to see: which trees, and a root that holds nothing else."""
+"""Makes a root file system that shows some trees and nothing else."""
 
 import ctypes
 import os
@@ -32,7 +32,7 @@ PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 @dataclass(frozen=True, slots=True)
 class RootFilesystem:
-    """What there is to see.
+    """Says which trees a root file system shows.
 
     Attributes:
         staged: the submission's folder.
@@ -84,7 +84,7 @@ def interpreter() -> Iterator[str]:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether a path lies in a folder or is it."""
+    """Return True for a path that lies in a folder or is it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
