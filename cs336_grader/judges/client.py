@@ -30,8 +30,6 @@ FIXED_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "CUDA_VISIBLE_DEVICES": "",
-    # A fork copies an entry for each page of memory: huge ones are fewer.
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     "WANDB_MODE": "disabled",
 }
 TEMPLATE = f"{__package__}.template"
