@@ -12,16 +12,14 @@ closed: `probes` finds that out.
 import json
 import os
 import stat
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 
 from . import landlock, limits, namespaces, privileges, root_filesystem, seccomp
-from .scratch import added, below, everything_below, owner, remove
+from .scratch import Scratch
 from .syscalls import CLONE_NEWPID, MACHINE, unshare
 
-IMPORTED = "imported"
 NAMESPACES, OWN_ROOT, PROCESSES = "namespaces", "own root", "own processes"
 USER, CAPABILITIES, LANDLOCK, SECCOMP = "another user", "no capabilities", "Landlock", "seccomp"
 RESOURCE_LIMITS = "resource limits"
@@ -60,8 +58,7 @@ class Sandbox:
         self.others = 0
         self.processes = 0
         self.closed = False
-        self.kept: frozenset[str] = frozenset()
-        self.own = ""
+        self.scratch = Scratch(shown, self.user, mounted=False)
 
     def prepare(self) -> None:
         """Leave the namespaces and the root that are shared with others, as far as possible."""
@@ -79,6 +76,7 @@ class Sandbox:
             self.others = limits.processes_of(self.user)
         self.attempt(NAMESPACES, namespaces.leave_shared_namespaces)
         self.attempt(OWN_ROOT, lambda: root_filesystem.enter(self.root, self.user))
+        self.scratch = Scratch(self.root, self.user, mounted=not self.missing[OWN_ROOT])
         os.chdir(self.root.scratch)
         if not self.missing[PROCESSES]:
             self.processes = os.stat(root_filesystem.PROCESSES).st_dev
@@ -171,7 +169,7 @@ class Sandbox:
             privileges.drop_bounding_capabilities()
         self.attempt(USER, lambda: privileges.become(self.user))
         self.attempt(CAPABILITIES, privileges.drop_capabilities)
-        os.makedirs(self.imported, exist_ok=True)
+        os.makedirs(self.scratch.imported, exist_ok=True)
         if not self.missing[LANDLOCK] or not self.missing[SECCOMP]:
             privileges.no_new_privileges()
         self.attempt(LANDLOCK, self.restrict_files)
@@ -182,11 +180,6 @@ class Sandbox:
         """Refuse system calls; where only Landlock stands before the user's files, a few more."""
         in_sight = bool(self.missing[OWN_ROOT] and self.missing[USER])
         seccomp.install(seccomp.for_workers(MACHINE, keep_attributes=in_sight))
-
-    @property
-    def imported(self) -> str:
-        """The folder of the process that imports the submission."""
-        return os.path.join(self.root.scratch, IMPORTED)
 
     def restrict_files(self) -> None:
         """Let what the root shows be opened, and nothing else."""
@@ -209,70 +202,19 @@ class Sandbox:
             ruleset.enforce()
 
     def enter_own_folder(self) -> str:
-        """Hold this process, forked from the import, to a new folder of its own; its path.
+        """Let this process, forked from the import, write to a new folder alone; return its path.
 
-        It may also write to the folder of the import: some modules settle where they write when
+        It may also write to the folder of the import: some modules decide where they write when
         they are imported.
         """
-        # A name that the import of the submission cannot have taken.
-        self.own = os.path.join(self.root.scratch, f"problem-{os.urandom(8).hex()}")
-        os.mkdir(self.own, 0o700)
+        self.scratch.make_own()
         if not self.missing[LANDLOCK]:
-            writable = [self.own, self.imported, root_filesystem.SHARED_MEMORY]
-            # Which of the devices is settled since the import: more can only be taken away.
+            writable = [self.scratch.own, self.scratch.imported, root_filesystem.SHARED_MEMORY]
+            # The import's own rules chose the devices: a rule can only take more away.
             ruleset = landlock.Ruleset(["/"], writable, [root_filesystem.DEVICE_FOLDER])
             with closing(ruleset):
                 ruleset.enforce()
-        return self.own
-
-    def empty_own_folder(self) -> None:
-        """Return to this process's own folder, if it has one, and remove what was left there.
-
-        Raises:
-            OSError: the folder is gone, or a link has taken its place.
-        """
-        if not self.own:
-            return
-        if not stat.S_ISDIR(os.lstat(self.own).st_mode):
-            raise NotADirectoryError(self.own)
-        os.chdir(self.own)
-        for path in below(self.own):
-            with suppress(OSError, RecursionError):
-                remove(path)
-
-    def keep_imported(self) -> int:
-        """From now on, leave the files that the import of the submission wrote; how many."""
-        self.kept = frozenset((self.imported, *everything_below(self.imported)))
-        return len(self.kept) - 1
-
-    def clean(self) -> None:
-        """Remove the files that workers have left."""
-        found = below(self.root.scratch)
-        if not self.missing[OWN_ROOT]:
-            found += below(root_filesystem.SHARED_MEMORY)
-        elif self.user != os.geteuid():
-            found += [
-                path for path in below(root_filesystem.SHARED_MEMORY) if owner(path) == self.user
-            ]
-        if self.kept:
-            found = [path for path in found if path not in self.kept]
-            found += added(self.imported, self.kept)
-        for path in found:
-            self.clear(path)
-
-    def clear(self, path: str) -> None:
-        """Remove what lies at a path, whatever was done to it."""
-        try:
-            remove(path)
-        except FileNotFoundError:
-            pass
-        except (OSError, RecursionError):
-            # Nested too deep for Python, or without permissions.
-            if not self.missing[OWN_ROOT]:
-                root_filesystem.renew(self.root, self.user)
-            else:
-                command = ["/bin/rm", "-rf", "--", path]
-                subprocess.run(command, check=False, capture_output=True)
+        return self.scratch.own
 
 
 def share(path: str, group: int) -> None:
