@@ -84,7 +84,7 @@ def carried_out(task: Task, connection: socket.socket, judge: Judge, tell: Tell)
             found = running.measure(
                 made, limits.memory_megabytes, lambda: running.confine(folders.run, folders.files)
             )
-            tell(Measurement(found.isolation(), dict(found.layers()), found.mend()))
+            tell(Measurement(found.isolation(), dict(found.layers()), found.advice()))
             if task.isolation == "strict" and (reason := found.not_strict()):
                 return Fault(reason)
             if task.load is not None:

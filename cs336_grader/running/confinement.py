@@ -31,8 +31,8 @@ class Confinement:
     """The layers that confine the judge.
 
     Attributes:
-        missing: why each layer is not in force; empty for one that is.
-        open_ways: what it could still do.
+        missing: for each layer why it is missing; empty if it is in force.
+        open_ways: the attempts that succeeded all the same.
     """
 
     missing: Mapping[str, str]
@@ -57,7 +57,7 @@ def confine(run: Path, files: Path) -> Confinement:
 
 
 def why_missing(apply: Callable[[], None]) -> str:
-    """Put a layer in force; if that fails, why."""
+    """Apply a layer; return why it is missing, or an empty text."""
     if sys.platform != "linux":
         return "Linux alone has it"
     try:
@@ -68,11 +68,11 @@ def why_missing(apply: Callable[[], None]) -> str:
 
 
 def write_only_to(run: Path) -> None:
-    """Open no file for writing, and make and remove none, outside a folder."""
+    """Allow this process to write, make and remove files in one folder alone."""
     privileges.no_new_privileges()
     if not landlock.version():
         raise OSError("the system has none")
-    # Where whoever made the folder is gone, it is removed from here.
+    # The judge removes the folder of its run if the launcher has ended.
     above = [str(run.parent)]
     with closing(
         landlock.Ruleset(["/"], [str(run)], DEVICES, emptied=above, signals=True)
@@ -81,13 +81,13 @@ def write_only_to(run: Path) -> None:
 
 
 def refuse_calls() -> None:
-    """Refuse the system calls that the judge has no use for."""
+    """Refuse the system calls that the judge does not need."""
     privileges.no_new_privileges()
     seccomp.install(seccomp.for_judge(MACHINE))
 
 
 def ways(run: Path) -> dict[str, Callable[[], object]]:
-    """The acts that are tried, each named by what its success means."""
+    """Return the attempts, each under the words for its success."""
     return {
         "its memory is open to its user": open_to_others,
         "it can write outside its folder": lambda: make_and_remove(run.parent),
@@ -97,20 +97,20 @@ def ways(run: Path) -> dict[str, Callable[[], object]]:
 
 
 def open_to_others() -> None:
-    """Be as any process is, which those of the same user can read and write."""
+    """Raise an error if other processes of the same user cannot read this one's memory."""
     if privileges.hides_memory():
         raise OSError("it is hidden")
 
 
 def make_and_remove(folder: Path) -> None:
-    """Make a file in a folder, and remove it."""
+    """Make and remove a file in a folder."""
     handle, path = tempfile.mkstemp(dir=folder)
     os.close(handle)
     os.unlink(path)
 
 
 def start_program() -> None:
-    """Start a program that there is not: whoever may start none is told so instead."""
+    """Start a program that does not exist; the error differs if programs are refused."""
     try:
         os.execv("/dev/null/program", ["program"])  # noqa: S606 (nothing is started)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Finds out what is closed to workers, by having one of them try, and how the judge is confined."""
+"""Measures the isolation: a worker tries to reach things outside, and the judge tries as well."""
 
 import contextlib
 import os
@@ -29,12 +29,12 @@ MEBIBYTE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The findings of a worker, and of the judge about itself.
+    """The isolation as a worker and the judge have measured it.
 
     Attributes:
-        open_ways: what the worker could do, for each resource.
-        missing: why each layer is not in force for workers; empty for one that is.
-        confinement: what holds the judge.
+        open_ways: the successful attempts of the worker, for each resource.
+        missing: for each layer of the sandbox why it is missing; empty if it is in force.
+        confinement: the layers around the judge.
     """
 
     open_ways: Mapping[str, Sequence[str]]
@@ -42,14 +42,14 @@ class Measured:
     confinement: Confinement
 
     def isolation(self) -> Isolation:
-        """The record of it."""
+        """Return the record for the report."""
         barriers = tuple(map(self.barrier, RESOURCES))
         closed = {barrier.resource for barrier in barriers if barrier.closed}
         level = "strict" if closed.issuperset(NEEDED) else "partial" if closed else "none"
         return Isolation(level, barriers)
 
     def barrier(self, resource: str) -> Barrier:
-        """Say of a resource if it is closed, and by what, or why not."""
+        """Return the state of one resource: closed and by which layers, or open and why."""
         ways = list(self.open_ways.get(resource, ["not tried"]))
         layers = {layer: self.missing[layer] for layer in CLOSES if resource in CLOSES[layer]}
         if resource == JUDGE:
@@ -63,29 +63,29 @@ class Measured:
         return Barrier(resource, closed=False, by="; missing: ".join([text, *lacking[:1]]))
 
     def not_strict(self) -> str:
-        """Why strict isolation cannot be had; empty where it can."""
+        """Return the reason against strict isolation; empty if there is none."""
         opened = [b for b in self.isolation().barriers if b.resource in NEEDED and not b.closed]
         if not opened:
             return ""
         told = "; ".join(f"{barrier.resource}: {barrier.by}" for barrier in opened)
-        advice = f" This would help: {self.mend()}" if self.mend() else ""
+        advice = f" This would help: {self.advice()}" if self.advice() else ""
         return f"strict isolation was asked for and cannot be had ({told}).{advice}"
 
     def layers(self) -> dict[str, str]:
-        """Why each layer is not in force, those of the judge with its name."""
+        """Return for each layer why it is missing, with the layers around the judge."""
         of_judge = {f"{JUDGE}: {layer}": why for layer, why in self.confinement.missing.items()}
         return {**self.missing, **of_judge}
 
-    def mend(self) -> str:
-        """One line that would close more; empty where nothing is missing."""
+    def advice(self) -> str:
+        """Return one line that would close more; empty if nothing is missing."""
         return how_to_allow() if self.missing[NAMESPACES] else ""
 
 
 def measure(zygote: Zygote, memory_megabytes: int, confine: Callable[[], Confinement]) -> Measured:
-    """Fork a worker as for a submission, have it try, and end it; then confine this process.
+    """Measure the isolation in a new worker, then confine this process.
 
     Raises:
-        CouldNotRunError: it ended before it had answered.
+        CouldNotRunError: the worker ended before it had answered.
     """
     with canaries(2 * memory_megabytes * MEBIBYTE) as found:
         worker = zygote.fork()
@@ -97,13 +97,13 @@ def measure(zygote: Zygote, memory_megabytes: int, confine: Callable[[], Confine
             worker.close()
             zygote.kill_descendants()
             zygote.clean()
-    # Not before: what the worker was to reach lies outside the folder of this run.
+    # Not before: the judge makes the canaries outside the folder of its run.
     return Measured(answer["open"], answer["missing"], confine())
 
 
 @contextlib.contextmanager
 def canaries(memory_bytes: int) -> Iterator[Canaries]:
-    """Put out files and sockets for a worker to reach, as open to everybody as they can be."""
+    """Make files, sockets and a process that every user of the machine may reach."""
     folder = Path(tempfile.mkdtemp(prefix="cs336-canary-"))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -136,14 +136,14 @@ def canaries(memory_bytes: int) -> Iterator[Canaries]:
 
 @contextlib.contextmanager
 def bystander() -> Iterator[int]:
-    """A process that any program of the same user could be; it waits, and ends with this one."""
+    """Start an ordinary process of the same user, which waits; yield its id."""
     command = ["cat"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         yield process.pid
 
 
 def listener(family: int, address: Any) -> socket.socket:
-    """A socket that is listened at."""
+    """Return a socket that accepts connections."""
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.bind(address)
     listening.listen()

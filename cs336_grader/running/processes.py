@@ -1,4 +1,4 @@
-"""Asks the system about processes: which descend from one, and what they use."""
+"""Finds the processes that descend from one, and their memory."""
 
 import mmap
 import os
@@ -9,27 +9,19 @@ from pathlib import Path
 
 import psutil
 
-PAGE_BYTES = mmap.PAGESIZE
 ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 def has_not_ended(pid: int) -> bool:
-    """Return True for a process that still runs, also where only its first thread has ended."""
+    """Return True for a process that still runs, even if its first thread has ended."""
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         return process.status() not in ENDED or process.num_threads() > 1
     return False
 
 
-def parent_of(pid: int) -> int | None:
-    """The id of a process's parent, or nothing if that process is gone."""
-    with suppress(psutil.NoSuchProcess):
-        return int(psutil.Process(pid).ppid())
-    return None
-
-
 def innermost_id(pid: int) -> int:
-    """The id of a process in the namespace that it lives in."""
+    """Return the id of a process in its own namespace."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
             if line.startswith("NSpid:"):
@@ -38,7 +30,7 @@ def innermost_id(pid: int) -> int:
 
 
 def pids_below(process: psutil.Process) -> Iterator[int]:
-    """The ids of all processes that descend from one, each as soon as it is known."""
+    """Yield the ids of all processes that descend from one, each as soon as it is known."""
     if not children_are_listed():
         with suppress(psutil.NoSuchProcess):
             yield from (child.pid for child in process.children(recursive=True))
@@ -59,28 +51,27 @@ def children_are_listed() -> bool:
 
 
 def children_of(pid: int) -> list[int]:
-    """The ids of a process's children, as Linux lists them."""
+    """Return the ids of a process's children, as Linux lists them."""
     children: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with suppress(OSError):
-                children += map(
-                    int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
-                )
+                listed = Path(f"/proc/{pid}/task/{thread}/children").read_bytes()
+                children += map(int, listed.split())
     return children
 
 
 def memory_of_threads(pid: int) -> int:
-    """The memory in bytes of a process whose first thread has ended, and tells of none."""
+    """Return the memory in bytes of a process whose first thread has ended."""
     pages = 0
     for statm in Path(f"/proc/{pid}/task").glob("*/statm"):
         with suppress(OSError):
-            pages = max(pages, int(statm.read_text("ascii").split()[1]))
-    return pages * PAGE_BYTES
+            pages = max(pages, int(statm.read_bytes().split()[1]))
+    return pages * mmap.PAGESIZE
 
 
 def resident(process: psutil.Process) -> int:
-    """The memory of a process in bytes, with all that it shares with others; 0 if it is gone."""
+    """Return the memory of a process in bytes, shared memory included; 0 if it has ended."""
     with suppress(psutil.Error):
         return process.memory_info().rss or memory_of_threads(process.pid)
     return 0

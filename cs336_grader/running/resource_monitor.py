@@ -1,4 +1,4 @@
-"""Ends what a check does when it takes more than it may, seen from outside."""
+"""Kills workers that exceed a limit, measured from outside."""
 
 import threading
 import time
@@ -15,41 +15,41 @@ from .processes import pids_below, resident
 from .zygote import Worker, Zygote
 
 MEBIBYTE = 2**20
-# Most checks are over before the first look, and pay nothing.
+# Most checks end before the first look.
 FIRST_LOOK_SECONDS = 0.2
 LOOK_SECONDS = 0.1
-# A look is followed by a pause of so many times what it took on the processor. By the clock it may
-# take long where hundreds of processes crowd it out, and then the next one is urgent.
+# After a look the monitor pauses so many times the processor time of the look. Not its wall time:
+# that is long if hundreds of processes run, and then the next look is urgent.
 LOOK_SHARE = 5
 
 
 class Deadline(NamedTuple):
-    """How long something may take.
+    """A limit of time.
 
     Attributes:
-        seconds: from the moment it is asked for.
-        reason: what is told where it takes longer, unless that is these seconds.
+        seconds: the limit.
+        reason: the message if it is exceeded; by default it names the seconds.
     """
 
     seconds: float
     reason: str = ""
 
     def __str__(self) -> str:
-        """The reason that is given when it takes longer."""
+        """Return the message if the limit is exceeded."""
         return self.reason or f"there was no answer within {self.seconds:g} seconds"
 
 
 class Guarded:
-    """A request to a worker with its limits, and what became of it.
+    """A request to a worker with its limits.
 
     Args:
-        worker: the one that is asked.
-        keep: one that is not ended, and whose use does not count.
-        deadline: how long it may take.
+        worker: the worker.
+        keep: a worker that is not killed and whose use does not count.
+        deadline: the limit of time.
 
     Attributes:
-        breach: why it and all others were ended, in words; empty while they were not.
-        late: whether they were ended because it took too long.
+        breach: why all workers were killed, in words; empty if they were not.
+        late: True if they were killed because the request took too long.
     """
 
     def __init__(self, worker: Worker, keep: Worker | None, deadline: Deadline) -> None:
@@ -61,24 +61,24 @@ class Guarded:
         self.next_look = min(self.begun + FIRST_LOOK_SECONDS, self.end)
         self.breach = ""
         self.late = False
-        # A worker runs many checks, and each has its own limit.
+        # A worker runs many checks, and the limit is for each.
         self.cpu_before = 0.0
         with suppress(psutil.Error):
             self.cpu_before = sum(worker.process.cpu_times()[:4])
 
 
 class ResourceMonitor:
-    """Looks after workers while something is asked of them, in a thread of its own.
+    """Watches workers during requests, in a thread of its own.
 
     Args:
-        zygote: the worker they descend from.
-        limits: what they may use.
+        zygote: the process that all workers descend from.
+        limits: limits of the submission.
     """
 
     def __init__(self, zygote: Zygote, limits: Limits) -> None:
         self.zygote = zygote
         self.limits = limits
-        # Held while a look is taken: what is asked for is over only when that is.
+        # Held during a look: a request does not end before it.
         self.looking = threading.Lock()
         self.guarded: Guarded | None = None
         self.over = threading.Event()
@@ -88,22 +88,22 @@ class ResourceMonitor:
     def guard(
         self, deadline: Deadline, worker: Worker, keep: Worker | None = None
     ) -> Iterator[Guarded]:
-        """End a worker and all others if the block takes longer, or they take more than allowed.
+        """Kill all workers if the block, or what they use, exceeds a limit.
 
         Args:
-            deadline: how long it may take.
-            worker: the one that is asked.
-            keep: one that is not ended, and whose use does not count.
+            deadline: the limit of time.
+            worker: the worker that the block talks to.
+            keep: a worker that is not killed and whose use does not count.
 
         Yields:
-            What tells whether they were ended, and why.
+            The request, whose attributes say if and why workers were killed.
         """
         guarded = Guarded(worker, keep, deadline)
         with self.looking:
             self.guarded = guarded
         if self.thread is None or not self.thread.is_alive():
             self.over.clear()
-            self.thread = threading.Thread(target=self.look_after, daemon=True)
+            self.thread = threading.Thread(target=self.watch, daemon=True)
             self.thread.start()
         try:
             yield guarded
@@ -112,15 +112,15 @@ class ResourceMonitor:
                 self.guarded = None
 
     def close(self) -> None:
-        """Look after nothing any more."""
+        """End the thread."""
         self.over.set()
         if self.thread is not None:
             self.thread.join()
 
-    def look_after(self) -> None:
-        """Look now and then at what is guarded, and end what goes beyond a limit.
+    def watch(self) -> None:
+        """Look at the request now and then.
 
-        One thread for all: to start and end one costs more than most checks.
+        One thread for all requests: to start one takes longer than most checks.
         """
         while not self.over.wait(LOOK_SECONDS):
             with self.looking:
@@ -128,7 +128,7 @@ class ResourceMonitor:
                     self.look(self.guarded)
 
     def look(self, guarded: Guarded) -> None:
-        """Look at what is guarded, and end it if it goes beyond a limit."""
+        """Kill all workers if a request exceeds a limit."""
         begun = time.thread_time()
         pids = self.zygote.descendants(guarded.keep)
         guarded.late = time.monotonic() >= guarded.end
@@ -137,7 +137,7 @@ class ResourceMonitor:
         else:
             guarded.breach = self.breach(pids, guarded.cpu_before)
         if guarded.breach:
-            # Whoever waits for the worker sweeps again, and says where that is in vain.
+            # The caller kills descendants again, and reports a failure.
             with suppress(CouldNotRunError):
                 self.zygote.kill_descendants(guarded.keep)
             guarded.worker.shut_down()
@@ -146,7 +146,7 @@ class ResourceMonitor:
         guarded.next_look = min(time.monotonic() + pause, guarded.end)
 
     def breach(self, pids: list[int], cpu_before: float) -> str:
-        """Return what processes use beyond their limits, in words; empty if nothing."""
+        """Return the limit that processes exceed, in words; empty if none."""
         limits = self.limits
         cpu_seconds, memory, threads = -cpu_before, 0, 0
         processes: list[psutil.Process] = []
@@ -160,17 +160,16 @@ class ResourceMonitor:
             return f"it used more than {limits.cpu_seconds:g} seconds of processor time"
         if threads > limits.processes:
             return f"it started more than {limits.processes} processes and threads"
-        # What processes share is in each one's count: looked at only where it could matter.
+        # Each process counts its shared memory in full: if the sum is above the limit, count again.
         allowed = limits.memory_megabytes * MEBIBYTE
         if memory > allowed and self.held(processes) > allowed:
             return f"it used more than {limits.memory_megabytes} MB of memory"
         return ""
 
     def held(self, processes: list[psutil.Process]) -> int:
-        """The bytes of memory that processes have, each one's part of what they share.
+        """Return the memory of processes in bytes, with shared memory counted once.
 
-        They stand still meanwhile: with a hundred that are busy, it would take as long as all
-        limits.
+        They are stopped meanwhile: with a hundred busy ones it would take longer than any limit.
         """
         try:
             for process in processes:
@@ -185,7 +184,7 @@ class ResourceMonitor:
 
 
 def processes_started(worker: Worker) -> str:
-    """Say how many processes a worker has started, if any, and what is usually wrong then."""
+    """Return a hint if a worker has started processes, with the usual mistakes; empty if not."""
     count = 0
     with suppress(psutil.Error):
         count = sum(1 for _ in pids_below(worker.process))

@@ -19,17 +19,16 @@ from cs336_grader.worker.process import become_worker
 from cs336_grader.worker.sandbox.limits import Limits
 
 from .faults import CouldNotRunError, WorkerLostError
-from .processes import has_not_ended, innermost_id, parent_of, pids_below
+from .processes import has_not_ended, innermost_id, pids_below
 
-# The zygote has nothing left to do when it is to end.
 END_SECONDS = 5
-# So long its descendants are tried to be ended while one of them is kept, and so long in all.
+# After so long, `kill_descendants` also kills the one to keep, and then gives up.
 KEEP_SECONDS, KILL_SECONDS = 10, 30
-# A process, a user and a group, as Linux attaches them to a message; see unix(7).
+# The ids of process, user and group that Linux attaches to a message; see unix(7).
 CREDENTIALS_BYTES, PID_BYTES = 12, 4
 UNUSABLE = (EOFError, OSError, WireError, KeyError, TypeError, ValueError)
 GRADER = Path(cs336_grader.__file__).parent
-# The grader's own packages must not be found there: it gets the worker's modules and no path.
+# A worker must not find the grader: it can import the worker's modules alone.
 START = """
 import sys, types
 package = sys.modules["cs336_grader"] = types.ModuleType("cs336_grader")
@@ -41,14 +40,14 @@ main({channel})
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Says what workers are shown and allowed.
+    """The files and limits of workers.
 
     Attributes:
         staged: the submission's folder.
         scratch: the folder that workers may write to.
-        limits: how much they may use.
-        hidden: installed packages that they must not find.
-        isolated: whether anything is closed to them.
+        limits: limits of the submission.
+        hidden: installed packages that workers must not find.
+        isolated: False for workers without a sandbox.
     """
 
     staged: Path
@@ -59,9 +58,9 @@ class Setting:
 
 
 def fork_worker() -> tuple[socket.socket, int]:
-    """Fork this process into a worker that waits to be told more; its connection and its id.
+    """Fork this process into a zygote; return the connection to it and its id.
 
-    No operation may have run on more than one thread before.
+    No operation of torch may have run on more than one thread before.
 
     Raises:
         CouldNotRunError: the system refused.
@@ -72,7 +71,7 @@ def fork_worker() -> tuple[socket.socket, int]:
     except OSError as error:
         raise CouldNotRunError(f"no process could be started: {error.strerror}") from error
     if pid == 0:
-        # Whoever forks many may have the system let go of those that have ended.
+        # The template ignores this signal; a zygote waits for its children.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         ours.close()
         become_worker(theirs)
@@ -81,10 +80,10 @@ def fork_worker() -> tuple[socket.socket, int]:
 
 
 def forked_zygote(connection: socket.socket, pid: int, setting: Setting) -> "Zygote":
-    """A worker that was forked, ready for a submission.
+    """Return the zygote that `fork_worker` has forked, prepared for a submission.
 
     Raises:
-        CouldNotRunError: it has ended.
+        CouldNotRunError: the zygote has ended.
     """
     try:
         zygote = Zygote(Worker(Channel(connection), pid))
@@ -98,7 +97,7 @@ def start_zygote(setting: Setting, python: str) -> "Zygote":
     """Start a zygote in another interpreter, with the packages that are installed there.
 
     Args:
-        setting: what workers are shown and allowed.
+        setting: the files and limits of workers.
         python: the path of the interpreter.
 
     Raises:
@@ -127,15 +126,15 @@ def start_zygote(setting: Setting, python: str) -> "Zygote":
 
 
 class Worker:
-    """One worker process, reached over its channel.
+    """A worker process and the channel to it.
 
     Attributes:
-        channel: leads to it.
-        pid: its process id.
-        handle: a descriptor of it, where the system has such.
+        channel: the channel.
+        pid: the process id.
+        handle: a file descriptor of the process; None if the system has none.
 
     Raises:
-        psutil.NoSuchProcess: it has ended already, where there is no descriptor.
+        psutil.NoSuchProcess: the process has ended, and the system has no descriptors of processes.
     """
 
     def __init__(self, channel: Channel, pid: int) -> None:
@@ -143,23 +142,23 @@ class Worker:
         self.pid = pid
         self.handle = handle_of(pid)
         if self.handle is None:
-            # Known by when it began, before another one can have its id.
+            # psutil notes the start time now, and later notices another process of the same id.
             _ = self.process
 
     @cached_property
     def process(self) -> psutil.Process:
-        """The process itself."""
+        """The process."""
         return psutil.Process(self.pid)
 
     def is_running(self) -> bool:
-        """Return True until it has ended."""
+        """Return True until the process has ended."""
         return has_not_ended(self.pid)
 
     def ask(self, message: Message) -> Message:
-        """Send a message that carries no buffers, and return the answer.
+        """Send a message without buffers, and return the answer.
 
         Raises:
-            WorkerLostError: there is none.
+            WorkerLostError: there is no answer.
         """
         try:
             self.channel.send(message)
@@ -173,10 +172,10 @@ class Worker:
         """Fork the worker.
 
         Args:
-            entropy: where the new worker's global random generators start from.
+            entropy: seeds the global random generators of the new worker.
 
         Raises:
-            WorkerLostError: the worker did not.
+            WorkerLostError: the worker did not fork.
         """
         ours, theirs = socket.socketpair()
         with theirs:
@@ -189,8 +188,8 @@ class Worker:
                 ours.close()
                 raise WorkerLostError("the process did not fork") from error
         try:
-            # The answer comes when its copy of the connection is closed. While that is open, the
-            # end of the new worker would not be noticed.
+            # The forking worker answers after it has closed its copy of the connection. With that
+            # copy open, the end of the new worker would not be noticed.
             answer, _ = self.channel.receive()
             return Worker(Channel(ours), sender(ours) or int(answer["pid"]))
         except (*UNUSABLE, psutil.NoSuchProcess) as error:
@@ -199,20 +198,21 @@ class Worker:
 
     @cached_property
     def lineage(self) -> frozenset[int]:
-        """The ids of it and of its parent, without which it would end."""
-        parent = parent_of(self.pid)
-        return frozenset() if parent is None else frozenset((self.pid, parent))
+        """The ids of the process and of its parent, with which it would end."""
+        with suppress(psutil.NoSuchProcess):
+            return frozenset((self.pid, self.process.ppid()))
+        return frozenset()
 
     def stop(self) -> None:
-        """Have it stand still: what waits in it, a timer say, does not happen meanwhile."""
+        """Stop the process: no thread and no timer of it runs until `resume`."""
         self.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Undo ``stop``."""
+        """Continue the process after `stop`."""
         self.send_signal(signal.SIGCONT)
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send it a signal, and no other process that has its id by now."""
+        """Send the process a signal, and never another process that has its id by now."""
         with suppress(ProcessLookupError, psutil.NoSuchProcess):
             if self.handle is None:
                 self.process.send_signal(number)
@@ -220,12 +220,12 @@ class Worker:
                 signal.pidfd_send_signal(self.handle, number)
 
     def shut_down(self) -> None:
-        """End whatever waits for an answer, even if other processes hold the connection too."""
+        """End every wait for an answer, even if other processes hold the connection too."""
         with suppress(OSError):
             self.channel.connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close what leads to it: it ends when it reads on, and is not to be used any more."""
+        """Close the channel; the process ends when it reads the next message."""
         self.channel.close()
         if self.handle is not None:
             os.close(self.handle)
@@ -233,9 +233,9 @@ class Worker:
 
 
 class Zygote:
-    """The worker that has imported torch and nothing of a submission: what it says is trusted.
+    """The process that has imported torch and nothing of a submission. Its answers are trusted.
 
-    Every other worker descends from it.
+    All workers descend from it.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -243,10 +243,10 @@ class Zygote:
         self.process = worker.process
 
     def prepare(self, setting: Setting) -> None:
-        """Tell it, before anything else, what workers are shown and allowed.
+        """Set up the sandbox; must come first.
 
         Raises:
-            CouldNotRunError: it has ended.
+            CouldNotRunError: the zygote has ended.
         """
         self.tell(
             {
@@ -260,10 +260,10 @@ class Zygote:
         )
 
     def fork(self) -> Worker:
-        """A new worker, in which a submission may be imported.
+        """Fork a worker, in which a submission may be imported.
 
         Raises:
-            CouldNotRunError: it could not be started.
+            CouldNotRunError: no worker could be started.
         """
         try:
             return self.worker.fork(0)
@@ -271,7 +271,7 @@ class Zygote:
             raise CouldNotRunError("no worker process could be started") from error
 
     def keep_files(self) -> int:
-        """From now on, leave the files that the import of the submission wrote; how many.
+        """From now on, keep the files that the import has written; return their number.
 
         Raises:
             CouldNotRunError: the zygote has ended.
@@ -279,7 +279,7 @@ class Zygote:
         return int(self.tell({"op": "keep"})["files"])
 
     def clean(self) -> None:
-        """Remove the files that workers have left.
+        """Remove all other files that workers have written.
 
         Raises:
             CouldNotRunError: the zygote has ended.
@@ -287,10 +287,9 @@ class Zygote:
         self.tell({"op": "clean"})
 
     def memory_of(self, pids: list[int]) -> list[int]:
-        """The memory of processes in bytes, each one's part of what it shares; 0 if not known.
+        """Return the proportional set size of processes in bytes; 0 if not known.
 
-        The system does not tell the judge, which is confined. Nothing else must be asked of the
-        zygote at the time.
+        The judge is confined and cannot read it. No other question to the zygote may be open.
         """
         inner = [innermost_id(pid) for pid in pids]
         try:
@@ -299,7 +298,7 @@ class Zygote:
             return [0] * len(pids)
 
     def usage(self) -> dict[str, float]:
-        """Return what all ended descendants took, as the system counts it.
+        """Kill all descendants, and return the processor time and memory that they used.
 
         Raises:
             CouldNotRunError: the zygote has ended.
@@ -309,7 +308,7 @@ class Zygote:
         return {name: answer[name] for name in ("cpu_seconds", "memory_bytes")}
 
     def tell(self, message: Message) -> Message:
-        """Have something done, and return the answer.
+        """Send a message to the zygote, and return the answer.
 
         Raises:
             CouldNotRunError: the zygote has ended.
@@ -320,14 +319,14 @@ class Zygote:
             raise CouldNotRunError("the first worker process has ended") from error
 
     def kill_descendants(self, keep: Worker | None = None) -> None:
-        """Kill every descendant but the one to keep, until none is left.
+        """Kill all descendants, without the worker to keep and its parent, until none is left.
 
-        One that ends when it has made the next is no longer there when it is looked at: none is
-        left when twice the same ones are listed, and each of them has ended. Where that does not
-        come about, the one to keep is given up: all that it made may end with it.
+        A process that forks and exits at once may be gone before its child is listed. None is left
+        when two lists in a row are equal and all processes on them have ended. If that does not
+        happen for some time, the worker to keep is killed too: its descendants may end with it.
 
         Raises:
-            CouldNotRunError: some cannot be ended.
+            CouldNotRunError: some descendants cannot be killed.
         """
         begun, before = time.monotonic(), None
         while (listed := self.kill_all_but(keep)) != before or any(map(has_not_ended, listed)):
@@ -339,28 +338,28 @@ class Zygote:
                 raise CouldNotRunError("processes that the submission started cannot be ended")
 
     def kill_all_but(self, keep: Worker | None) -> list[int]:
-        """Kill every descendant but the one to keep; their ids, also of those that had ended."""
+        """Kill the descendants once; return their ids, and those of ended ones."""
         kept: frozenset[int] = frozenset()
         if keep is not None:
-            # One of them may have set it going again: it must not make new ones.
+            # A descendant may have resumed it, and it must not fork.
             keep.stop()
             kept = keep.lineage
         killed = []
         for pid in pids_below(self.process):
             if pid not in kept:
-                # At once: there is no time for a look at it.
+                # Without a look at it first: a fork bomb would be faster.
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
         return killed
 
     def descendants(self, keep: Worker | None = None) -> list[int]:
-        """The ids of the running processes that descend from this one, without the one to keep."""
+        """Return the ids of running descendants, without the worker to keep and its parent."""
         kept = frozenset[int]() if keep is None else keep.lineage
         return [p for p in pids_below(self.process) if p not in kept and has_not_ended(p)]
 
     def close(self) -> None:
-        """Kill every process that descends from it, and let it end."""
+        """Kill all descendants, and end the zygote."""
         with suppress(CouldNotRunError):
             self.kill_descendants()
             self.clean()
@@ -373,12 +372,12 @@ class Zygote:
 
 
 def sender(connection: socket.socket) -> int | None:
-    """The process id of a new worker, which sends one byte; None where the system does not tell it.
+    """Return the process id of a new worker, which sends one byte; None if the system has none.
 
-    The worker itself knows another number where it lives in a namespace of its own.
+    Inside its own namespace, the worker has another id.
 
     Raises:
-        EOFError: nothing has come.
+        EOFError: the worker has ended.
     """
     said, attached, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS_BYTES))
     if not said:
@@ -391,10 +390,8 @@ def sender(connection: socket.socket) -> int | None:
 
 
 def handle_of(pid: int) -> int | None:
-    """A descriptor of a process, where the system has such and grants it."""
-    if sys.platform != "linux":
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None
+    """Return a file descriptor of a process; None if the system has none."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            return os.pidfd_open(pid)
+    return None

@@ -1,7 +1,6 @@
-"""The life of a worker process: it imports, forks, and runs calls, as the judge asks.
+"""The loop of zygote and workers: they import, fork and run calls, as the judge asks.
 
-A zygote has imported torch and nothing of a submission. It forks the worker that imports the
-submission, which in turn forks one worker a check. All of them run this one loop.
+The zygote forks the worker that imports the submission, which forks one worker for each problem.
 """
 
 import gc
@@ -35,7 +34,7 @@ if sys.platform != "win32":
 
 
 def warm_up() -> None:
-    """Import now, once, what every worker would otherwise import for itself."""
+    """Import once what every worker would otherwise import for itself."""
     torch.set_num_threads(1)
     take_a_step()
     # Garbage collection need not visit imported modules: 8 % less processor time for a grading.
@@ -43,7 +42,7 @@ def warm_up() -> None:
 
 
 def take_a_step() -> None:
-    """Train for one step: torch imports parts of itself at the first one."""
+    """Train for one step: torch imports some modules only then."""
     model = torch.nn.Linear(2, 2)
     optimizer = torch.optim.SGD(model.parameters())
     model(torch.ones(1, 2)).square().mean().backward()
@@ -51,20 +50,20 @@ def take_a_step() -> None:
 
 
 def main(channel: int) -> NoReturn:
-    """Be a zygote in an interpreter of its own.
+    """Turn an interpreter of its own into a zygote.
 
     Args:
-        channel: the descriptor that leads to the judge.
+        channel: the descriptor of the connection to the judge.
     """
     warm_up()
     become_worker(socket.socket(fileno=channel))
 
 
 def become_worker(connection: socket.socket) -> NoReturn:
-    """Turn this fresh process into a zygote.
+    """Turn this process into a zygote.
 
     Args:
-        connection: leads to the judge.
+        connection: the connection to the judge.
     """
     try:
         os.setsid()
@@ -82,7 +81,7 @@ def become_worker(connection: socket.socket) -> NoReturn:
 
 
 def serve(channel: Channel) -> None:
-    """Answer messages until the other side is gone; the first says how to be isolated."""
+    """Answer messages until the connection is closed; the first one describes the sandbox."""
     sandbox = sandbox_of(channel.receive()[0])
     sandbox.prepare()
     channel.send({"op": "prepared"})
@@ -108,7 +107,7 @@ def serve(channel: Channel) -> None:
             watch = Watch(origin.root, message["rules"])
             try:
                 adapters = load(origin.root, message["search_paths"], message["module"])
-                # What it called so far is no check's doing.
+                # Calls of the import belong to no check.
                 watch.news()
                 channel.send({"op": "loaded"})
             except BaseException as error:
@@ -125,7 +124,7 @@ def serve(channel: Channel) -> None:
 
 
 def sandbox_of(message: Message) -> Sandbox:
-    """The sandbox that a message describes."""
+    """Return the sandbox that a message describes."""
     limits = Limits(**message["limits"])
     shown = RootFilesystem(
         staged=message["staged"],
@@ -156,7 +155,7 @@ def answer_of(sandbox: Sandbox, message: Message) -> Message | None:
 
 
 def usage() -> dict[str, float]:
-    """Return what ended descendants of this process took, as far as it waited for them."""
+    """Return the processor time and memory of ended descendants that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Linux counts kilobytes, macOS bytes.
     unit = 1 if sys.platform == "darwin" else 1024
@@ -167,10 +166,7 @@ def usage() -> dict[str, float]:
 
 
 def fork(channel: Channel, message: Message, sandbox: Sandbox) -> socket.socket | int:
-    """Fork: the child gets its own connection, the parent the child's id.
-
-    The first child imports the submission. Its children run the checks of one problem each.
-    """
+    """Fork; return the child's own connection in the child, and the child's id in the parent."""
     reap()
     seed_generators(message["entropy"])
     connection = passed_on(channel)
@@ -189,10 +185,10 @@ def fork(channel: Channel, message: Message, sandbox: Sandbox) -> socket.socket 
 
 
 def enter_sandbox(sandbox: Sandbox) -> None:
-    """Close the sandbox behind this process, which will import the submission."""
+    """Apply the sandbox to this process, which will import the submission."""
     sandbox.enter_process_namespace()
     sandbox.close()
-    # Once more: this is forgotten by a process that changes its user.
+    # Once more: Linux resets it when a process changes its user.
     die_with_parent()
     move_to(sandbox.scratch.imported)
 
@@ -205,7 +201,7 @@ def enter_own_folder(sandbox: Sandbox) -> None:
 
 
 def passed_on(channel: Channel) -> socket.socket:
-    """The connection that comes over a channel."""
+    """Receive a connection over a channel."""
     _, descriptors, _, _ = socket.recv_fds(channel.connection, 1, 1)
     return socket.socket(fileno=descriptors[0])
 
@@ -214,16 +210,16 @@ def move_to(scratch: str) -> None:
     """Work in a folder, and put temporary files and what belongs to a home there too."""
     os.chdir(scratch)
     tempfile.tempdir = os.environ["TMPDIR"] = os.environ["HOME"] = scratch
-    # What torch compiles: its place was settled when torch was imported.
+    # Torch chose the folder for compiled code when it was imported.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(scratch, "compiled")
     os.environ["USER"] = "worker"
 
 
 def reset(entropy: int, sandbox: Sandbox) -> None:
-    """Put back what a case may have changed for all that follow, and remove its files.
+    """Reset global settings of torch and the generators, and remove the files of the last case.
 
     Raises:
-        OSError: this process has no folder any more; it is to be replaced.
+        OSError: the folder of this process is gone; the judge replaces the worker.
     """
     seed_generators(entropy)
     torch.set_default_dtype(torch.float32)
@@ -238,7 +234,7 @@ def load(root: Path, search_paths: list[str], module: str) -> ModuleType:
 
 
 def seed_generators(entropy: int) -> None:
-    """Make the global generators repeat."""
+    """Seed the global random generators."""
     random.seed(entropy)
     np.random.seed(entropy)
     # Not torch.manual_seed, which looks for every kind of accelerator.
@@ -246,7 +242,7 @@ def seed_generators(entropy: int) -> None:
 
 
 def reap() -> None:
-    """Let children that have ended go."""
+    """Wait for all children that have ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -255,16 +251,16 @@ def reap() -> None:
 
 
 def silence() -> None:
-    """Read nothing from and print nothing to where the grader does."""
+    """Connect the standard streams to the null device."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(null, descriptor)
 
 
 def restore_defaults() -> None:
-    """Handle signals and warnings as any program does, whatever this one did before the fork.
+    """Restore the default handling of signals and warnings.
 
-    A handler in Python that pools of processes inherit would let them miss the signal to end.
+    With an inherited handler in Python, the processes of a pool would miss the signal to end.
     """
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         if signal.getsignal(number) not in (signal.SIG_DFL, signal.SIG_IGN, None):
@@ -274,30 +270,30 @@ def restore_defaults() -> None:
 
 
 def forget_main() -> None:
-    """Be no program: processes that a submission spawns must not try to import one."""
+    """Replace the main module: a process that a submission spawns would import it."""
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = [""]
     sys.dont_write_bytecode = True
 
 
 def forget_grader() -> None:
-    """Leave the folder that the grader was imported from, which may hold an assignment too."""
+    """Remove the grader's folder from the search path: an assignment may lie there too."""
     home = Path(__file__).resolve().parents[2]
     if home.name != "site-packages":
         sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != home]
 
 
 def close_other_files(kept: int) -> None:
-    """Close every descriptor but the standard three and one more."""
+    """Close all descriptors without the standard streams and one more."""
     os.closerange(3, kept)
     os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
-    """Be sent a signal when the process that started this one ends, where the system can do so."""
+    """Receive a signal when the parent process ends, if the system can send it."""
     prctl(PR_SET_PDEATHSIG, by)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ended, where the system can do that."""
+    """Become the parent of descendants whose own parent has ended, if the system can do it."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)

@@ -1,6 +1,6 @@
-"""Landlock: which files may be opened, from a process on to all that descend from it.
+"""Landlock: rules on which files a process and its descendants may open; see landlock(7).
 
-It needs no privilege. What a release of Linux does not know yet is left out: see landlock(7).
+It needs no privilege. Rights that a release of Linux does not know are left out.
 """
 
 import ctypes
@@ -30,14 +30,14 @@ WITH_TCP, WITH_SCOPES = 4, 6
 
 
 class PathBeneath(ctypes.Structure):
-    """Which rights a rule gives, and at what: a file, or a folder and all below it."""
+    """A rule: rights on a file, or on a folder and everything below it."""
 
     _pack_ = 1
     _fields_ = (("rights", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
 
 
 def version() -> int:
-    """Which release of its interface the system has; 0 is none."""
+    """Return the version of Landlock in this system; 0 if it has none."""
     just_ask = 1
     try:
         return syscall(
@@ -48,7 +48,7 @@ def version() -> int:
 
 
 def known_rights(release: int) -> int:
-    """All rights on files that a release knows."""
+    """Return all rights on files that a version knows."""
     rights = READ | WRITE_FILE | MAKE_REMOVE
     for since, right in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)):
         rights |= right if release >= since else 0
@@ -56,15 +56,15 @@ def known_rights(release: int) -> int:
 
 
 class Ruleset:
-    """Some files and folders, and nothing else, that may be opened.
+    """The files and folders that may be opened, all others being closed.
 
     Args:
-        readable: what may be read.
-        writable: what may be written to.
-        devices: device files, or folders of such.
-        listed: folders of which the names may be read.
-        emptied: folders in which and below which empty folders may be removed.
-        signals: whether processes may be signalled that are not restricted by this.
+        readable: files and folders to read.
+        writable: folders to read and write.
+        devices: device files, or folders of them.
+        listed: folders whose names may be listed.
+        emptied: folders in and below which empty folders may be removed.
+        signals: True if signals to processes outside are allowed.
 
     Raises:
         OSError: the system refuses.
@@ -111,11 +111,10 @@ class Ruleset:
             raise
 
     def enforce(self) -> None:
-        """Hold this process and its descendants to it.
+        """Apply the rules to this process and its descendants, after `no_new_privileges`.
 
-        Where the system can do that, TCP is closed too, and abstract sockets, and signals if they
-        are no exception, reach only those that are restricted by this call. No new privileges must
-        have been set.
+        If the system can do it, this closes TCP too, and abstract sockets and signals (unless they
+        are allowed) reach only processes under the same rules.
 
         Raises:
             OSError: the system refuses.
@@ -128,12 +127,12 @@ class Ruleset:
         )
 
     def close(self) -> None:
-        """Let go of it; whoever is held to it stays so."""
+        """Close the descriptor; applied rules stay in force."""
         os.close(self.descriptor)
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
-    """Add a rule for what lies at a path, if anything does."""
+    """Add a rule for a path, if it exists."""
     beneath = 1
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -156,7 +155,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def without(tree: str, masked: list[str]) -> Iterator[str]:
-    """Return the parts of a tree to allow so that some of it stays closed: rules only allow."""
+    """Yield the parts of a tree without masked paths: a rule can only allow."""
     inside = [path for path in masked if path.startswith(tree.rstrip("/") + "/")]
     if not inside and tree not in masked:
         yield tree

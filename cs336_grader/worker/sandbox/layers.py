@@ -1,12 +1,12 @@
-"""Puts the layers together: which are used, in which process, and in which order.
+"""Applies the layers of the sandbox, each in its process and in this order.
 
     zygote             namespaces, root file system             `prepare`, before any submission
       └─ init          a namespace of processes                 `enter_process_namespace`
            └─ import   user, capabilities, Landlock, seccomp    `close`, before the import
                 └─ problem   its own folder alone               `enter_own_folder`
 
-A layer that cannot be had is left out, and why is kept. None of them is proof that something is
-closed: `probes` finds that out.
+A layer that the system refuses is left out, with the reason. No layer proves that a resource is
+closed: `probes` measures it.
 """
 
 import json
@@ -23,7 +23,7 @@ from .syscalls import CLONE_NEWPID, MACHINE, unshare
 NAMESPACES, OWN_ROOT, PROCESSES = "namespaces", "own root", "own processes"
 USER, CAPABILITIES, LANDLOCK, SECCOMP = "another user", "no capabilities", "Landlock", "seccomp"
 RESOURCE_LIMITS = "resource limits"
-# What each layer is there to close, and the layers in the order in which they are told.
+# The resources that each layer closes, in the order of reports.
 CLOSES: dict[str, tuple[str, ...]] = {
     NAMESPACES: ("network",),
     OWN_ROOT: ("file system", "network"),
@@ -37,11 +37,12 @@ CLOSES: dict[str, tuple[str, ...]] = {
 
 
 class Sandbox:
-    """Closes a process, layer by layer, around a submission.
+    """The sandbox of a process and of those that it forks.
 
     Attributes:
-        missing: why each layer is not in force; empty for one that is.
-        closed: whether this is a process that a submission may be imported in.
+        missing: for each layer why it is missing; empty if it is in force or may still be applied.
+        closed: True in a process that may import a submission.
+        scratch: the folders to write to.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class Sandbox:
         self.scratch = Scratch(shown, self.user, mounted=False)
 
     def prepare(self) -> None:
-        """Leave the namespaces and the root that are shared with others, as far as possible."""
-        # Whoever forked this process may be closed; what follows writes to files in ``/proc``.
+        """Enter new namespaces and a root file system, in the zygote."""
+        # The parent may have hidden its memory; that would close files in ``/proc`` used below.
         privileges.show_memory()
         with suppress(OSError):
             limits.be_ended_first()
@@ -83,9 +84,9 @@ class Sandbox:
         privileges.hide_memory()
 
     def trial(self) -> dict[str, str]:
-        """Why layers cannot be had: found out by a process that is thrown away.
+        """Return for each layer why it is missing, tried in a process that ends at once.
 
-        Half a layer would be worse than none, and half of one cannot be taken back.
+        A layer that fails halfway cannot be undone.
         """
         reader, writer = os.pipe()
         pid = os.fork()
@@ -101,7 +102,7 @@ class Sandbox:
         return dict(json.loads(answer)) if answer else dict.fromkeys(CLOSES, "its trial failed")
 
     def tried(self) -> dict[str, str]:
-        """Why layers cannot be had, after an attempt at each in this process."""
+        """Return for each layer why it is missing, tried in this process."""
         self.attempt(NAMESPACES, namespaces.leave_shared_namespaces)
         if self.missing[NAMESPACES]:
             self.missing[OWN_ROOT] = self.missing[PROCESSES] = self.missing[NAMESPACES]
@@ -110,7 +111,7 @@ class Sandbox:
         return self.missing
 
     def live_as_user(self) -> None:
-        """Become the worker's user, and see whether Python still finds its own files."""
+        """Become the worker's user, and raise an error if Python cannot read its own files then."""
         if self.user == os.geteuid():
             raise OSError("only root can become another user")
         needed = [
@@ -124,7 +125,7 @@ class Sandbox:
                 raise OSError(f"Python's own files are closed to other users: {path}")
 
     def admit_user(self) -> None:
-        """Let the worker's user read the submission, where only this user can so far."""
+        """Let the worker's user read the submission."""
         above = os.path.dirname(self.root.staged)
         if not os.stat(above).st_mode & stat.S_IRWXO:
             share(above, self.user)
@@ -133,20 +134,20 @@ class Sandbox:
                 share(path, self.user)
 
     def attempt(self, layer: str, apply: Callable[[], None]) -> None:
-        """Use a layer, unless it is known to be missing; if it fails, note why."""
+        """Apply a layer, unless it is known to be missing; if it fails, note why."""
         if not self.missing[layer]:
             try:
                 apply()
             except OSError as error:
                 self.missing[layer] = error.strerror or str(error)
             except ValueError as error:
-                # How Python puts that a limit is above what may be set.
+                # Python raises it if a limit is above the allowed one.
                 self.missing[layer] = str(error)
 
     def enter_process_namespace(self) -> None:
-        """Go on in a new process whose descendants are all there is to see.
+        """Continue in a new process, the first of a new namespace of processes.
 
-        This one stays behind and ends when that one does, and takes all of them along.
+        The present process waits for it, and all processes of the namespace end with it.
         """
         self.attempt(PROCESSES, lambda: unshare(CLONE_NEWPID))
         if self.missing[PROCESSES]:
@@ -158,10 +159,10 @@ class Sandbox:
             os._exit(0)
 
     def close(self) -> None:
-        """Give up all that importing a submission does not need."""
-        # Its memory is the submission's own, which may look at itself.
+        """Give up everything that the import of a submission does not need."""
+        # The submission may look at its own memory.
         privileges.show_memory()
-        # A signal to its own group must not reach those that it was forked from.
+        # A signal to the own process group must not reach the zygote.
         os.setsid()
         self.attempt(PROCESSES, lambda: root_filesystem.own_processes(self.processes))
         self.attempt(RESOURCE_LIMITS, lambda: limits.apply(self.limits, others=self.others))
@@ -177,17 +178,17 @@ class Sandbox:
         self.closed = True
 
     def filter_calls(self) -> None:
-        """Refuse system calls; where only Landlock stands before the user's files, a few more."""
+        """Refuse system calls; a few more if only Landlock protects the user's files."""
         in_sight = bool(self.missing[OWN_ROOT] and self.missing[USER])
         seccomp.install(seccomp.for_workers(MACHINE, keep_attributes=in_sight))
 
     def restrict_files(self) -> None:
-        """Let what the root shows be opened, and nothing else."""
+        """Allow the files that the root file system shows, and no others."""
         if not landlock.version():
             raise OSError("the system has none")
         listed: set[str] = set()
         if self.missing[OWN_ROOT]:
-            # A rule is for what a link leads to: what is hidden must be known by that name.
+            # A rule is for the target of a link, so hidden paths must be real ones too.
             trees = {os.path.realpath(tree) for tree in self.root.trees()}
             masked = [os.path.realpath(path) for path in self.root.masked()]
             readable = [part for tree in trees for part in landlock.without(tree, masked)]

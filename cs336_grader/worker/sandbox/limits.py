@@ -1,4 +1,4 @@
-"""Limits that the system keeps for each process by itself."""
+"""Limits that the system enforces for each process."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ OPEN_FILES = 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a submission; the rubric says what each means, and how much it is."""
+    """Limits of a submission, as the rubric explains them."""
 
     check_seconds: float
     import_seconds: float
@@ -45,7 +45,7 @@ def apply(limits: Limits, *, others: int) -> None:
         resource.RLIMIT_NOFILE: OPEN_FILES,
     }
     if sys.platform == "linux":
-        # Elsewhere it is not known how many the user has already.
+        # Elsewhere the number of the user's processes is not known.
         wanted[resource.RLIMIT_NPROC] = limits.processes + others
     for kind, value in wanted.items():
         most, _ = within_hard_limit(kind, value)
@@ -53,9 +53,9 @@ def apply(limits: Limits, *, others: int) -> None:
 
 
 def limit_memory(megabytes: int) -> None:
-    """Have this process get no more memory: it fails in words before the system is short of it.
+    """Limit the memory of this process: it raises an error before the system has none left.
 
-    Processes that it starts may be given more.
+    Processes that it starts may raise the limit.
     """
     if sys.platform == "linux":
         limits = within_hard_limit(resource.RLIMIT_DATA, megabytes * MEBIBYTE)
@@ -63,23 +63,23 @@ def limit_memory(megabytes: int) -> None:
 
 
 def within_hard_limit(kind: int, wanted: int) -> tuple[int, int]:
-    """Return the wanted limit, or as much as may be had, and the most that may be."""
+    """Return the wanted limit, at most the hard limit, and the hard limit."""
     _, hard = resource.getrlimit(kind)
     return (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)), hard
 
 
 def be_ended_first() -> None:
-    """Where memory is short for all, let the system end this process, not the one that judges.
+    """If the machine has no memory left, let Linux kill this process and not the judge.
 
     Raises:
-        OSError: there is no such choice here.
+        OSError: the system has no such setting.
     """
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("1000")
 
 
 def processes_of(user: int) -> int:
-    """How many processes and threads a user has, as far as that can be seen."""
+    """Return the number of a user's processes and threads, as far as they are shown."""
     found = 0
     for name in os.listdir("/proc") if sys.platform == "linux" else ():
         try:
@@ -91,7 +91,7 @@ def processes_of(user: int) -> int:
 
 
 def proportional(pid: int) -> int:
-    """The memory of a process in bytes, its part of what it shares with others; 0 if not known."""
+    """Return the proportional set size of a process in bytes; 0 if not known."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
             for line in rollup:

@@ -1,7 +1,7 @@
-"""Namespaces: a view of users, mounts, the network, processes and their messages of one's own.
+"""Namespaces of mounts, network, messages and host name.
 
-An ordinary user gets them through a user namespace, in which it is as mighty as root was outside.
-Some systems refuse that: containers with Docker's own filter, Ubuntu's rule of AppArmor.
+An ordinary user enters them through a user namespace. Some systems refuse that: containers with
+Docker's default filter, and Ubuntu by a rule of AppArmor.
 """
 
 import os
@@ -27,10 +27,10 @@ DEBIAN = Path("/proc/sys/kernel/unprivileged_userns_clone")
 
 
 def leave_shared_namespaces() -> None:
-    """Have mounts, network, messages and host name to oneself.
+    """Enter new namespaces of mounts, network, messages and host name.
 
     Raises:
-        OSError: the system refuses; what was left by then stays left.
+        OSError: the system refuses; namespaces that were entered by then are kept.
     """
     if MACHINE not in PIVOT_ROOT:
         raise OSError(f"not known on {MACHINE}")
@@ -40,17 +40,17 @@ def leave_shared_namespaces() -> None:
     else:
         user, group = os.geteuid(), os.getegid()
         unshare(CLONE_NEWUSER)
-        # Each is only itself over there: an ordinary user may map no one else.
+        # An ordinary user may map only itself.
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
         unshare(own)
-    # What is mounted from here on must not show outside.
+    # Later mounts must not show outside.
     mount("none", "/", None, MS_REC | MS_PRIVATE)
 
 
 def how_to_allow() -> str:
-    """Return what would let this user have namespaces, in one line; empty where nothing would."""
+    """Return a command that would allow namespaces; empty if there is none."""
     if sys.platform != "linux":
         return ""
     if os.geteuid() == 0:
@@ -65,7 +65,7 @@ def how_to_allow() -> str:
 
 
 def setting(path: Path) -> str:
-    """A setting of the kernel; empty where it has none of that name."""
+    """Return a setting of the kernel; empty if it has none of that name."""
     try:
         return path.read_text(encoding="ascii").strip()
     except OSError:

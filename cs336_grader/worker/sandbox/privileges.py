@@ -1,4 +1,4 @@
-"""Giving up what a process may do: no way to gain anything, no capabilities, another user."""
+"""Gives up privileges: user, capabilities, and ways to gain new ones."""
 
 import contextlib
 import ctypes
@@ -25,9 +25,9 @@ CAPABILITY_VERSION_3, CAPABILITIES = 0x20080522, 64
 
 
 def worker_user() -> int:
-    """Whom the workers of this process are to run as: where it is root, a user of their own.
+    """Return the user of this process's workers: if it is root, a user of their own.
 
-    Another submission may be graded beside it, and what that starts must not count as theirs.
+    Processes of another submission that is graded at the same time must not count as theirs.
     """
     return FIRST_USER + os.getpid() % USERS if os.geteuid() == 0 else os.geteuid()
 
@@ -41,14 +41,14 @@ def become(user: int) -> None:
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
-    # Who changes the user is taken for a program that may hold secrets of another: this is not.
+    # Linux hides the memory of a process that changes its user.
     show_memory()
 
 
 def hide_memory() -> None:
-    """Close this process to others of its user: its memory, its files, and most of its ``/proc``.
+    """Hide memory, files and most of ``/proc`` of this process from others of its user.
 
-    Those that it forks are closed too, programs that it starts are not.
+    Forked processes are hidden too, programs that it starts are not.
     """
     prctl(PR_SET_DUMPABLE, 0)
 
@@ -59,14 +59,14 @@ def show_memory() -> None:
 
 
 def hides_memory() -> bool:
-    """True if other processes of its user cannot read its memory."""
+    """Return True if other processes of its user cannot read its memory."""
     return sys.platform == "linux" and int(libc().prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)) == 0
 
 
 def drop_bounding_capabilities() -> None:
-    """Let no program that is started have any capability, while this process still may say so.
+    """Let no started program have a capability.
 
-    Who may not say so has none to give; the rest is up to ``no_new_privileges``.
+    A process that may not do so has none to give; ``no_new_privileges`` does the rest.
     """
     with contextlib.suppress(OSError):
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
@@ -86,7 +86,7 @@ def drop_capabilities() -> None:
 
 
 def no_new_privileges() -> None:
-    """Let no program that is started gain anything.
+    """Let no started program gain privileges.
 
     Raises:
         OSError: the system refuses.

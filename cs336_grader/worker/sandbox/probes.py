@@ -1,6 +1,6 @@
-"""Tries, from inside, to reach what should be out of reach: what succeeds is open.
+"""Tries to reach resources outside: an attempt that succeeds means that the resource is open.
 
-It runs in the very process that is to import the submission, before it does.
+It runs in a worker that is set up as for a submission.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """Files, sockets and processes outside for the attempts to reach.
+    """Files, sockets and processes outside that the attempts try to reach.
 
     Attributes:
         file: holds the text "canary"; its folder may be written to.
@@ -48,7 +48,7 @@ class Canaries:
     memory_bytes: int
 
     def attempts(self) -> dict[str, dict[str, Callable[[], object]]]:
-        """Return the attempts for each resource, each named by what its success means."""
+        """Return the attempts for each resource, each under the words for its success."""
         return {
             "file system": {
                 "files outside can be read": self.read,
@@ -88,7 +88,7 @@ class Canaries:
             raise OSError("another file")
 
     def change_mode(self) -> None:
-        """Change who may do what with the file, and see that it was done."""
+        """Change the mode of the file, and raise an error if it is unchanged."""
         before = os.stat(self.file).st_mode
         os.chmod(self.file, before ^ stat.S_IXOTH)
         if os.stat(self.file).st_mode == before:
@@ -100,11 +100,11 @@ class Canaries:
             sender.sendto(b"canary", ("127.0.0.1", self.udp_port))
 
     def allocate(self) -> None:
-        """Reserve memory, and touch none of it."""
+        """Reserve memory without using it."""
         mmap.mmap(-1, self.memory_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
 
     def open_ways(self) -> dict[str, list[str]]:
-        """For each resource, what is open."""
+        """Return the successful attempts for each resource."""
         return {
             resource: [means for means, attempt in tried.items() if succeeds(attempt)]
             for resource, tried in self.attempts().items()
@@ -112,7 +112,7 @@ class Canaries:
 
 
 def succeeds(attempt: Callable[[], object]) -> bool:
-    """Return True for something that can be done."""
+    """Return True if an attempt raises no error."""
     with contextlib.suppress(OSError, AttributeError):
         attempt()
         return True
@@ -127,7 +127,7 @@ def connect(family: int, address: object) -> None:
 
 
 def reach_memory(pid: int, *, writing: bool) -> None:
-    """Open the memory of a process, or ask for a byte that no process has.
+    """Open the memory of a process, or read or write at an address that no process has.
 
     Raises:
         OSError: neither is allowed.
@@ -140,16 +140,16 @@ def reach_memory(pid: int, *, writing: bool) -> None:
     try:
         checked(copy(pid, ctypes.byref(here), one, ctypes.byref(there), one, none), "reach")
     except OSError as error:
-        # Who may ask learns that there is no such byte.
+        # This error means that access is allowed and the address is wrong.
         if error.errno != errno.EFAULT:
             raise
 
 
 def reschedule(pid: int) -> None:
-    """Set what decides when a process runs, and on which processor, to what it is already.
+    """Set priority, scheduling, processors or limits of a process to their present values.
 
     Raises:
-        OSError: none of it can be set.
+        OSError: none of them can be set.
     """
     limit = resource.RLIMIT_CPU
     ways: list[Callable[[], object]] = [

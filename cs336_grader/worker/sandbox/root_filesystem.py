@@ -18,28 +18,27 @@ AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store")
 # Libraries are found, compilers started and local times told with these.
 SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/timezone")
-# Programs look for themselves and for the machine there. Laid over with processes of one's own
-# where that is possible: the system grants it only where all of this one is in sight.
+# `own_processes` mounts another one over it; Linux allows that only if all of the first is visible.
 PROCESSES = "/proc"
 PROCESSORS = "/sys/devices/system"
 DEVICE_FOLDER = "/dev"
 DEVICES = tuple(f"{DEVICE_FOLDER}/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 (a mount of one's own, not a name that others guess)
-# The parts of an environment; its folder may hold an assignment, too.
+# The parts of a virtual environment; its folder may hold an assignment too.
 ENVIRONMENT_PARTS = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
 PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True, slots=True)
 class RootFilesystem:
-    """Says which trees a root file system shows.
+    """The contents of a root file system.
 
     Attributes:
         staged: the submission's folder.
-        scratch: the one folder to write in.
-        hidden: packages that are not to be found among the installed ones.
-        scratch_megabytes: how much may be written.
-        scratch_files: how many files.
+        scratch: the folder to write to.
+        hidden: installed packages that are not shown.
+        scratch_megabytes: the size of `scratch`.
+        scratch_files: the number of files that it may hold.
     """
 
     staged: str
@@ -49,7 +48,7 @@ class RootFilesystem:
     scratch_files: int
 
     def trees(self) -> list[str]:
-        """The folders and files to be read, none within another."""
+        """Return the folders and files to read, none within another."""
         wanted = [*SYSTEM, *SETTINGS, *interpreter(), self.staged]
         real = [path for tree in wanted for path in (tree, os.path.realpath(tree))]
         found: list[str] = []
@@ -59,7 +58,7 @@ class RootFilesystem:
         return found
 
     def masked(self) -> list[str]:
-        """The folders and files within those trees that are not to be seen."""
+        """Return the folders and files within those trees that are not shown."""
         return [
             path
             for folder in sys.path
@@ -70,13 +69,13 @@ class RootFilesystem:
 
 
 def interpreter() -> Iterator[str]:
-    """The trees that Python runs from."""
+    """Yield the folders that Python needs."""
     for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}:
         yield from (os.path.join(prefix, part) for part in ENVIRONMENT_PARTS)
-    # Not all of sys.path: what is installed in a way that can be edited lies in an assignment.
+    # Not all of sys.path: an editable installation lies in an assignment.
     yield from (path for path in sys.path if os.path.basename(path) in PACKAGE_FOLDERS)
     yield from filter(None, (sysconfig.get_path("stdlib"), sysconfig.get_config_var("LIBDIR")))
-    # A program that is started by its name is looked for along every link.
+    # Every link on the way to the program must be shown.
     program = sys.executable
     while program and os.path.islink(program):
         program = os.path.join(os.path.dirname(program), os.readlink(program))
@@ -89,16 +88,14 @@ def is_within(path: str, folder: str) -> bool:
 
 
 def enter(shown: RootFilesystem, owner: int) -> None:
-    """Make a root file system that shows these trees alone, and move there.
-
-    Mounts must be one's own.
+    """Make a root file system and enter it, in a namespace of mounts.
 
     Args:
-        shown: the trees.
-        owner: the user who is to work there.
+        shown: its contents.
+        owner: the user who may write to its folders.
 
     Raises:
-        OSError: the system refuses; what was done by then stays done.
+        OSError: the system refuses; changes made by then are kept.
     """
     trees, masked = shown.trees(), shown.masked()
     root = shown.scratch
@@ -124,7 +121,7 @@ def enter(shown: RootFilesystem, owner: int) -> None:
 
 
 def renew(shown: RootFilesystem, owner: int) -> None:
-    """Put empty folders in the place of those that can be written to, after ``enter``.
+    """Mount new empty folders in place of those that can be written to, after ``enter``.
 
     Raises:
         OSError: the system refuses.
@@ -138,22 +135,22 @@ def renew(shown: RootFilesystem, owner: int) -> None:
 
 
 def own_processes(device: int) -> None:
-    """Show the processes of one's own namespace in ``/proc``, after ``enter``.
+    """Show only the processes of this namespace in ``/proc``, after ``enter``.
 
     Args:
-        device: of the ``/proc`` that was there at first.
+        device: the device of the first ``/proc``.
 
     Raises:
         OSError: the system refuses.
     """
     if os.stat(PROCESSES).st_dev != device:
-        # Of a namespace that has ended.
+        # An earlier namespace, which has ended, mounted it.
         detach(PROCESSES)
     mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
 
 
 def show(root: str, paths: Iterable[str], *, writable: bool) -> None:
-    """Let files and folders be seen under another root, where they are."""
+    """Show files and folders at the same paths under another root."""
     for path in paths:
         target = root + path
         if os.path.islink(path):
@@ -179,7 +176,7 @@ def mask(target: str) -> None:
 
 
 def restrict(target: str, attributes: int, *, recursive: bool) -> None:
-    """Set attributes of a mount; those it has stay.
+    """Add attributes to a mount.
 
     Raises:
         OSError: the system refuses, or is older than Linux 5.12.

@@ -1,7 +1,7 @@
-"""Filters of system calls, for workers and for the judge: calls that an attack would begin with.
+"""Filters of system calls for workers and for the judge.
 
-Threads, processes, pipes and sockets between them stay as they are. A filter is a program for the
-kernel's small machine (see seccomp(2)) that looks at the number and the arguments of each call.
+Threads, processes, pipes and sockets between them stay allowed. A filter is a BPF program (see
+seccomp(2)) that reads the number and the arguments of each call.
 """
 
 import ctypes
@@ -90,8 +90,8 @@ REFUSED: dict[str, Numbers] = {
     "uselib": (134, None),
     "ustat": (136, None),
 }
-# They change a file that was not opened for writing: Landlock has no say in them. Programs that
-# copy files make these calls as a courtesy: they are told that it was done.
+# They change files that were not opened for writing: Landlock allows it. Programs that copy files
+# make these calls too: they do nothing and report success.
 IGNORED: dict[str, Numbers] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
@@ -114,7 +114,7 @@ IGNORED: dict[str, Numbers] = {
     "fremovexattr": (199, 16),
     "removexattrat": (466, 466),
 }
-# What the judge has no use for, besides.
+# Calls that the judge does not need.
 REFUSED_TO_JUDGE: dict[str, Numbers] = {
     "execve": (59, 221),
     "execveat": (322, 281),
@@ -122,7 +122,7 @@ REFUSED_TO_JUDGE: dict[str, Numbers] = {
     "connect": (42, 203),
     "bind": (49, 200),
 }
-# The first argument names the process or thread that is scheduled in another way; 0 is the caller.
+# The first argument is the process or thread to schedule; 0 is the caller.
 SCHEDULING: dict[str, Numbers] = {
     "sched_setparam": (142, 118),
     "sched_setscheduler": (144, 119),
@@ -143,14 +143,14 @@ REFUSE: Instruction = (RETURN, 0, 0, ERRNO | errno.EPERM)
 
 
 def for_workers(machine: str, *, keep_attributes: bool = False) -> list[Instruction]:
-    """The filter of workers, on a kind of processor.
+    """Return the filter of workers.
 
     Args:
-        machine: the kind.
-        keep_attributes: whether files keep their mode, owner, times and attributes.
+        machine: the kind of processor.
+        keep_attributes: True if mode, owner, times and attributes of files must not change.
 
     Raises:
-        OSError: its numbers are not known.
+        OSError: the numbers of its system calls are not known.
     """
     new_limits = [*only(2, 0), *only(2, 0, upper=True)]
     looked_into: list[tuple[Numbers, list[Instruction]]] = [
@@ -158,17 +158,17 @@ def for_workers(machine: str, *, keep_attributes: bool = False) -> list[Instruct
         *((numbers, only(0, 0)) for numbers in SCHEDULING.values()),
         (SETPRIORITY, [*only(0, PRIO_PROCESS), *only(1, 0)]),
         (IOPRIO_SET, [*only(0, IOPRIO_WHO_PROCESS), *only(1, 0)]),
-        # Whoever asks for another's limits may know them, and sets none.
+        # A process may read the limits of another, and set none.
         (PRLIMIT, [argument(0), (IF_EQUAL, len(new_limits), 0, 0), *new_limits]),
     ]
     return program(machine, REFUSED, IGNORED if keep_attributes else {}, looked_into)
 
 
 def for_judge(machine: str) -> list[Instruction]:
-    """The filter of the judge, on a kind of processor.
+    """Return the filter of the judge on a kind of processor.
 
     Raises:
-        OSError: its numbers are not known.
+        OSError: the numbers of its system calls are not known.
     """
     pairs = [argument(1), (IF_ANY_BIT, 0, 1, DATAGRAM), REFUSE]
     return program(machine, REFUSED | REFUSED_TO_JUDGE, IGNORED, [(SOCKETPAIR, pairs)])
@@ -180,16 +180,16 @@ def program(
     ignored: Mapping[str, Numbers],
     looked_into: Iterable[tuple[Numbers, list[Instruction]]],
 ) -> list[Instruction]:
-    """A filter for a kind of processor.
+    """Return a filter.
 
     Args:
-        machine: the kind.
+        machine: the kind of processor.
         refused: calls that fail.
-        ignored: calls that do nothing, and are said to have succeeded.
-        looked_into: calls with steps that look at their arguments.
+        ignored: calls that do nothing and report success.
+        looked_into: calls, each with steps that check its arguments.
 
     Raises:
-        OSError: its numbers are not known.
+        OSError: the numbers of its system calls are not known.
     """
     if machine not in AUDIT_ARCHITECTURE:
         raise OSError(f"the numbers of system calls are not known on {machine}")
@@ -217,25 +217,20 @@ def program(
 
 
 def argument(position: int, *, upper: bool = False) -> Instruction:
-    """Load the lower half of a call's argument, or the upper one."""
+    """Return the step that loads the lower or upper half of an argument."""
     return (LOAD, 0, 0, ARGUMENTS + 8 * position + 4 * upper)
 
 
 def only(
     position: int, value: int, *, otherwise: int = errno.EPERM, upper: bool = False
 ) -> list[Instruction]:
-    """Refuse a call whose argument has another value."""
+    """Return steps that refuse a call unless its argument has this value."""
     answer: Instruction = (RETURN, 0, 0, ERRNO | otherwise)
     return [argument(position, upper=upper), (IF_EQUAL, 1, 0, value), answer]
 
 
 def install(steps: list[Instruction]) -> None:
-    """Filter this process's calls and those of all that descend from it.
-
-    No new privileges must have been set.
-
-    Args:
-        steps: the filter.
+    """Filter the calls of this process and its descendants, after `no_new_privileges`.
 
     Raises:
         OSError: the system refuses.

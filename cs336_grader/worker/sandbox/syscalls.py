@@ -24,7 +24,7 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
-# What has a number of its own on each kind of processor; calls from 424 on have the same on all.
+# Numbers that differ between kinds of processors; those from 424 on are the same on all.
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 CAPSET = {"x86_64": 126, "aarch64": 91}
 MOUNT_SETATTR = 442
@@ -37,15 +37,15 @@ MACHINE = platform.machine()
 
 @functools.cache
 def libc() -> ctypes.CDLL:
-    """The C library of this process."""
+    """Return the C library of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 
 def checked(result: int, what: str) -> int:
-    """The result of a call of the C library.
+    """Return the result of a call of the C library.
 
     Raises:
-        OSError: it failed.
+        OSError: the call failed.
     """
     if result == -1:
         number = ctypes.get_errno()
@@ -54,10 +54,10 @@ def checked(result: int, what: str) -> int:
 
 
 def syscall(number: int, what: str, *arguments: Any) -> int:
-    """A system call by its number.
+    """Make a system call by its number.
 
     Raises:
-        OSError: it failed.
+        OSError: the call failed.
     """
     call = libc().syscall
     call.restype = ctypes.c_long
@@ -65,10 +65,10 @@ def syscall(number: int, what: str, *arguments: Any) -> int:
 
 
 def prctl(option: int, *arguments: int) -> None:
-    """Linux's prctl; elsewhere nothing.
+    """Call prctl on Linux; do nothing elsewhere.
 
     Raises:
-        OSError: it failed.
+        OSError: the call failed.
     """
     if sys.platform == "linux":
         four = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
@@ -76,7 +76,7 @@ def prctl(option: int, *arguments: int) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave the namespaces that others are in.
+    """Enter new namespaces.
 
     Raises:
         OSError: the system refuses.
@@ -103,7 +103,7 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str =
 
 
 def detach(target: str) -> None:
-    """Take a mount away, whoever still uses it.
+    """Unmount a file system, even if it is in use.
 
     Raises:
         OSError: the system refuses.
