@@ -1,1 +1,1 @@
-"""What a submission can reach, on machines that allow the grader more or less."""
+"""Tests of the sandbox, on machines that allow the grader more or less."""

@@ -52,7 +52,7 @@ def say(told: dict[str, object]) -> None:
 
 
 def forbidden(found: Canaries, run: Path) -> dict[str, Callable[[], object]]:
-    """What must fail; where it only does nothing, that is made an error."""
+    """Return acts that must fail; one that would do nothing raises an error."""
     beside, file = run.parent / "beside", Path(found.file)
     program = ["/bin/true"]
     libc = ctypes.CDLL(None, use_errno=True)
@@ -95,7 +95,7 @@ def forbidden(found: Canaries, run: Path) -> dict[str, Callable[[], object]]:
 
 
 def needed(run: Path) -> dict[str, Callable[[], object]]:
-    """What must succeed, the last of all being that everything is cleared away."""
+    """Return acts that must succeed; the last one removes everything."""
     return {
         "write": lambda: (run / "files" / "a").write_text("a"),
         "copy": lambda: shutil.copy(run / "files" / "a", run / "b"),

@@ -74,7 +74,7 @@ REACHING = {
 
 
 def call(name: str, *arguments: object) -> bool:
-    """Whether a system call succeeds."""
+    """Return True if a system call succeeds."""
     column = ("x86_64", "aarch64").index(os.uname().machine)
     return int(ctypes.CDLL(None).syscall(REACHING[name][column], *arguments)) >= 0
 

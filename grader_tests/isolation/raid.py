@@ -28,7 +28,7 @@ from cs336_grader.running import (
 from cs336_grader.running.confinement import Confinement
 from cs336_grader.running.faults import SubmissionError, WorkerLostError
 from cs336_grader.running.measuring import canaries, measure
-from grader_tests.alone import alone
+from grader_tests.alone import alone, load_of
 from grader_tests.limits import limits_with
 
 from .judge_raiders import ATTACKS
@@ -58,8 +58,7 @@ def main() -> None:
         zygote = stack.enter_context(contextlib.closing(forked_zygote(*fork_worker(), setting)))
         # More would be in the way of what follows: see test_confinement.py.
         measured = measure(zygote, LIMITS.memory_megabytes, lambda: Confinement({}, []))
-        load = {"root": str(staged), "search_paths": ["."], "module": "adapters", "unmet": {}}
-        submission = RunningSubmission(zygote, {**load, "package": "basics", "rules": {}}, LIMITS)
+        submission = RunningSubmission(zygote, load_of(staged), LIMITS)
         stack.enter_context(contextlib.closing(submission))
         closed = {b.resource for b in measured.isolation().barriers if b.closed} | {"anything"}
         # What is open needs no attack, and some would hit whoever runs this.
@@ -72,7 +71,7 @@ def main() -> None:
 
 
 def attack(submission: RunningSubmission, name: str, target: dict[str, Any]) -> str:
-    """What one attack got, by its own words and by what is to be seen outside."""
+    """Run an attack; return its loot, as it says itself and as it shows outside."""
     victim = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(1000)"],
         env={"SECRET": SECRET},

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from cs336_grader.running import Limits, RunningSubmission, Setting, start_zygote
+from grader_tests.alone import load_of
 
 
 @contextmanager
@@ -26,15 +26,8 @@ def started(
     root.mkdir()
     scratch.mkdir()
     (root / "adapters.py").write_text(adapters, encoding="utf-8")
-    load: dict[str, Any] = {
-        "root": str(root),
-        "search_paths": ["."],
-        "module": "adapters",
-        "package": "basics",
-    }
     setting = Setting(root, scratch, limits, isolated=isolated)
     with closing(start_zygote(setting, sys.executable)) as zygote:
-        load |= {"rules": {}, "unmet": {}}
-        submission = RunningSubmission(zygote, load, limits, problems=problems)
+        submission = RunningSubmission(zygote, load_of(root), limits, problems=problems)
         with closing(submission):
             yield submission

@@ -98,7 +98,7 @@ def run(steps: list[seccomp.Instruction], data: dict[int, int]) -> int | None:
 
 
 def called(machine: str, number: int, arguments: tuple[int, ...]) -> dict[int, int]:
-    """What a filter sees of a call."""
+    """Return the data of a call that a filter reads."""
     words = {
         seccomp.ARGUMENTS + 8 * i + 4 * upper: value >> 32 * upper & 0xFFFFFFFF
         for i, value in enumerate(arguments)
@@ -137,7 +137,7 @@ def test_the_filter_knows_one_set_of_numbers() -> None:
 def measured(
     open_ways: dict[str, list[str]], missing: dict[str, str], judge: Confinement = CONFINED
 ) -> Measured:
-    """What a worker found, where only some ways were open and some layers missing."""
+    """Return a measurement in which some ways were open and some layers missing."""
     return Measured(
         {resource: open_ways.get(resource, []) for resource in RESOURCES},
         {**dict.fromkeys(CLOSES, ""), **missing},

@@ -150,10 +150,6 @@ def raise_exit():
     raise SystemExit(0)
 
 
-def segfault():
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
 def exit_now():
     os._exit(0)
 
@@ -163,20 +159,6 @@ def pools():
         with multiprocessing.Pool(2) as pool:
             pool.map(abs, [1])
     return signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-
-
-def hang():
-    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    time.sleep(1000)
-
-
-def leave_a_daemon():
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            time.sleep(1000)
-        os._exit(0)
-    return "done"
 
 
 def change_everything():
@@ -197,16 +179,6 @@ remembered = []
 def remember():
     remembered.append(1)
     return len(remembered)
-
-
-def leave_a_trap():
-    import pathlib
-
-    folder = pathlib.Path()
-    for _ in range(1500):
-        folder = folder / "deeper"
-    os.makedirs(str(folder)[:4000])
-    os.chdir("/")
 
 
 def hold_every_connection():

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-import psutil
 import pytest
 
 from cs336_grader.running import (
@@ -15,23 +14,14 @@ from cs336_grader.running import (
     forked_zygote,
     warm_up,
 )
-from grader_tests.alone import alone
+from grader_tests.alone import alone, load_of
 from grader_tests.limits import limits_with
 
 from .border_adapters import ADAPTERS
 
 
 @pytest.fixture(scope="module")
-def others() -> set[int]:
-    """The processes that earlier tests left running."""
-    return {process.pid for process in psutil.Process().children(recursive=True)}
-
-
-@pytest.fixture(scope="module")
-def submission(
-    tmp_path_factory: pytest.TempPathFactory,
-    others: set[int],  # noqa: ARG001 (looked at before it is there)
-) -> Iterator[RunningSubmission]:
+def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubmission]:
     """One adapter for each thing that is tried here, forked from a process with a handler."""
     root, scratch = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("scratch")
     (root / "adapters.py").write_text(ADAPTERS, encoding="utf-8")
@@ -40,18 +30,10 @@ def submission(
     limits = limits_with(check_seconds=10, import_seconds=60)
     zygote = forked_zygote(*fork_worker(), Setting(root, scratch, limits))
     signal.signal(signal.SIGTERM, before)
-    load = {
-        "root": str(root),
-        "search_paths": ["."],
-        "module": "adapters",
-        "package": "basics",
-        "rules": {},
-        "unmet": {},
-    }
     with closing(zygote):
         shared = (tmp_path_factory.getbasetemp(),)
         problems = dict.fromkeys(("first", "second"), "problem")
-        submission = RunningSubmission(zygote, load, limits, shared, problems)
+        submission = RunningSubmission(zygote, load_of(root), limits, shared, problems)
         with closing(submission):
             yield submission
 

