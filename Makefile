@@ -35,7 +35,7 @@ fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (so
 
 train: $(UV) ## Draw stories and learn to tell them, on a CPU in minutes: runs/stories (ARGS="--steps 2000")
 	$(UV) run python -m cs336_basics.stories --out data/stories
-	$(UV) run python -m cs336_basics.tokenize data/stories/train.txt data/stories/valid.txt --out data/stories --vocab-size 1536
+	$(UV) run python -m cs336_basics.encode data/stories/train.txt data/stories/valid.txt --out data/stories --vocab-size 1536
 	$(UV) run python -m cs336_basics.train --config examples/stories.json --resume $(ARGS)
 	$(UV) run python -m cs336_basics.generate --checkpoint runs/stories/best.pt
 

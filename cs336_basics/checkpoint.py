@@ -10,7 +10,7 @@ from typing import IO, Any
 import torch
 from torch import Tensor, nn
 
-from cs336_basics.training.files import replacing
+from cs336_basics.files import replacing
 
 # BytesIO by its own name, because at run time it is no IO: it has neither name nor mode.
 PathOrFile = str | os.PathLike[str] | IO[bytes] | io.BytesIO

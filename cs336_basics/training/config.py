@@ -12,8 +12,8 @@ import tyro
 
 from cs336_basics.decoder import DecoderLM
 from cs336_basics.families import build_model, present_name
+from cs336_basics.files import read_json
 from cs336_basics.model import swiglu_d_ff
-from cs336_basics.training.files import read_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class TrainConfig:
     """Train a language model on token files."""
 
     data: Path = Path("data/stories")
-    """Folder that python -m cs336_basics.tokenize wrote."""
+    """Folder that python -m cs336_basics.encode wrote."""
     out: Path = Path("runs/stories")
     """Folder for checkpoints, metrics and curves."""
     model: ModelConfig = field(default_factory=ModelConfig)

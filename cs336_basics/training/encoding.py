@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from cs336_basics.files import naming, read_json, write_json
 from cs336_basics.pretokenization import (
     CHUNK_BYTES,
     MAX_WORKERS,
@@ -23,7 +24,6 @@ from cs336_basics.pretokenization import (
     read_chunk,
 )
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.files import naming, read_json, write_json
 from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer, read_facts, write_facts
 
 

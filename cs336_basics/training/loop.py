@@ -16,11 +16,11 @@ from torch import Tensor, nn
 
 from cs336_basics.data import get_batch
 from cs336_basics.decoder import DecoderLM
+from cs336_basics.files import read_json, write_json
 from cs336_basics.loss import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
 from cs336_basics.training.config import TrainConfig, as_json
 from cs336_basics.training.evaluation import sample, validation_loss, validation_windows
-from cs336_basics.training.files import read_json, write_json
 from cs336_basics.training.processes import Processes
 from cs336_basics.training.runs import Record, Run, require_same_model
 from cs336_basics.training.tokens import load_tokenizer, nats_per_token, open_tokens

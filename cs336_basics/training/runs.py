@@ -19,7 +19,7 @@ from torch import nn
 
 from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
 from cs336_basics.families import present_name
-from cs336_basics.training.files import write_text
+from cs336_basics.files import write_text
 
 Record = dict[str, Any]
 

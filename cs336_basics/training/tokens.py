@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cs336_basics.files import read_json, write_json
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.files import read_json, write_json
 
 END_OF_TEXT = "<|endoftext|>"
 # So many ids are looked at together, which bounds the memory.
@@ -38,7 +38,7 @@ def open_tokens(path: Path, vocab_size: int, context_length: int) -> Tokens:
         tokens: Tokens = np.lib.format.open_memmap(path, mode="r")
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"there is no token file {path}: make one with python -m cs336_basics.tokenize"
+            f"there is no token file {path}: make one with python -m cs336_basics.encode"
         ) from error
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path} is no token file: {error}") from error

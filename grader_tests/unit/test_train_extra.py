@@ -12,7 +12,7 @@ from cs336_basics.training.extra import extra_training
     ("command", "package", "needing"),
     [
         ("train", "tyro", "cs336_basics.training.config"),
-        ("tokenize", "rich.progress", None),
+        ("encode", "rich.progress", None),
         ("plot", "matplotlib", "cs336_basics.training.curves"),
     ],
 )

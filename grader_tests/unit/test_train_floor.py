@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from cs336_basics import generate, stories, tokenize, train
+from cs336_basics import encode, generate, stories, train
 from cs336_basics.training.runs import read_metrics
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ def test_make_train_comes_near_the_floor(
     torch.set_num_threads(1)
     assert stories.main(["--out", str(tmp_path)]) == 0
     texts = [str(tmp_path / "train.txt"), str(tmp_path / "valid.txt")]
-    assert tokenize.main([*texts, "--out", str(tmp_path), "--vocab-size", "1536"]) == 0
+    assert encode.main([*texts, "--out", str(tmp_path), "--vocab-size", "1536"]) == 0
     config = str(ROOT / "examples" / "stories.json")
     out = tmp_path / "run"
     assert train.main(["--config", config, f"--data={tmp_path}", f"--out={out}"]) == 0

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from cs336_basics.files import write_json
 from cs336_basics.training.config import as_json
-from cs336_basics.training.files import write_json
 from grader_tests.unit.training_runs import (
     STEPS,
     Killer,

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cs336_basics import encode
 from cs336_basics import stories as stories_command
-from cs336_basics import tokenize
 from cs336_basics.training.encoding import Encoding, encode_file
 from cs336_basics.training.stories import stories
 from cs336_basics.training.tokens import (
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert stories_command.main(["--out", str(folder), "--train", "80", "--valid", "20"]) == 0
     texts = [str(folder / "train.txt"), str(folder / "valid.txt")]
     options = ["--out", str(folder), "--vocab-size", "400", "--workers", "1"]
-    assert tokenize.main([*texts, *options]) == 0
+    assert encode.main([*texts, *options]) == 0
     return folder
 
 

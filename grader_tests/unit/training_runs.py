@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from cs336_basics import stories, tokenize
+from cs336_basics import encode, stories
 from cs336_basics.training.config import ModelConfig, OptimizerConfig, TrainConfig
 from cs336_basics.training.loop import Trainer
 from cs336_basics.training.processes import Processes
@@ -31,7 +31,7 @@ def prepared(folder: Path) -> Path:
     assert stories.main(["--out", str(folder), "--train", "40", "--valid", "3"]) == 0
     texts = [str(folder / "train.txt"), str(folder / "valid.txt")]
     options = ["--out", str(folder), "--vocab-size", "300", "--workers", "1"]
-    assert tokenize.main([*texts, *options]) == 0
+    assert encode.main([*texts, *options]) == 0
     return folder
 
 

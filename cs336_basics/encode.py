@@ -1,4 +1,4 @@
-"""Turn text into token files to train on: python -m cs336_basics.tokenize TRAIN VALID --out FOLDER.
+"""Turn text into token files to train on: python -m cs336_basics.encode TRAIN VALID --out FOLDER.
 
 The vocabulary is learned from the first text, unless the folder has one already. Each text becomes
 a token file: train.npy and valid.npy. What was interrupted is taken up where it was left.
@@ -31,7 +31,7 @@ with extra_training():
 def main(arguments: Sequence[str] | None = None) -> int:
     """Learn a vocabulary, then encode."""
     parser = argparse.ArgumentParser(
-        prog="python -m cs336_basics.tokenize", description="Turn text into token files."
+        prog="python -m cs336_basics.encode", description="Turn text into token files."
     )
     parser.add_argument("train", type=Path, help="UTF-8 text; <|endoftext|> ends a document")
     parser.add_argument("valid", type=Path, help="other text of the same kind")
