@@ -8,7 +8,9 @@ gives all adapters of a submission with one of them in it.
 import importlib
 import pkgutil
 
-from .catalogue import VARIANTS, Variant, adapters_with
+from cs336_checks.catalogue import Variant, adapters_with
+
+from .catalogue import VARIANTS
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")

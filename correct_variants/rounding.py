@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from cs336_checks.catalogue import Part
 from tests import adapters as reference
 
-from .catalogue import Adapter, variant
+from .catalogue import variant
 
 ADAPTERS = {
     "linear": ("run_linear",),
@@ -57,7 +58,7 @@ class FromTheEnd(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
         return operator(*args, **kwargs)
 
 
-def summed_from_the_end(adapter: Adapter) -> Adapter:
+def summed_from_the_end(adapter: Part) -> Part:
     """Is the reference, and adds up in the opposite order."""
 
     @wraps(adapter)
@@ -68,7 +69,7 @@ def summed_from_the_end(adapter: Adapter) -> Adapter:
     return in_that_order
 
 
-def on_four_threads(adapter: Adapter) -> Adapter:
+def on_four_threads(adapter: Part) -> Part:
     """Is the reference, on four threads."""
 
     @wraps(adapter)
@@ -83,7 +84,7 @@ def on_four_threads(adapter: Adapter) -> Adapter:
     return there
 
 
-def given_float64(adapter: Adapter) -> Adapter:
+def given_float64(adapter: Part) -> Part:
     """Is the reference, given float64; the result has the dtype of the last tensor given."""
 
     @wraps(adapter)
@@ -109,7 +110,7 @@ def doubled(value: Any) -> Any:
     return value if float_dtype(value) is None else value.double()
 
 
-def enter(problem: str, names: tuple[str, ...], rounded: Callable[[Adapter], Adapter]) -> None:
+def enter(problem: str, names: tuple[str, ...], rounded: Callable[[Part], Part]) -> None:
     """Enter a problem's adapters as variants that only round otherwise."""
     adapters = {name: rounded(getattr(reference, name)) for name in names}
     function = adapters.pop(names[0])

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from cs336_checks.rubric import RubricError, load_assignment
+
 from .commands import (
     BELOW_THE_BAR,
     COULD_NOT_JUDGE,
@@ -15,7 +17,6 @@ from .commands import (
     ended_in_words,
 )
 from .judging.choice import named_problems
-from .rubric import RubricError, load_assignment
 
 EPILOG = f"""\b
 Exit codes:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cs336_checks.rubric import Assignment, RubricError, load_assignment
+
 from .commands import (
     COULD_NOT_JUDGE,
     GRADED,
@@ -28,7 +30,6 @@ from .commands import (
 from .intake import own_adapters
 from .judging.choice import attempted_problems, named_problems
 from .records import CouldNotJudgeError
-from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
     from .batch.overview import Overview

@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from cs336_checks.rubric import RUBRIC, RubricError
+
 from . import audit_command, batch_command, handout_command, package_command, pipeline
 from .commands import (
     BELOW_THE_BAR,
@@ -35,7 +37,6 @@ from .reports import measurement, output, summary
 from .reports.formats import FORMATS, Destination
 from .reports.plain_text import plain_line
 from .request import Request
-from .rubric import RUBRIC, RubricError
 
 MAX_ERROR = 1_000
 

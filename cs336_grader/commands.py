@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 
+from cs336_checks.rubric import RUBRIC
+
 from .judging.choice import UnknownNameError
-from .rubric import RUBRIC
 
 MAX_SEED = 2**63 - 1
 ISOLATION_LEVELS = ("auto", "strict", "none")

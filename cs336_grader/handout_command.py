@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cs336_checks.rubric import Assignment, RubricError, load_assignment
+
 from .commands import (
     BELOW_THE_BAR,
     COULD_NOT_JUDGE,
@@ -18,7 +20,6 @@ from .commands import (
     default_assignment,
     ended_in_words,
 )
-from .rubric import Assignment, RubricError, load_assignment
 
 if TYPE_CHECKING:
     from .handout import Handout

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from cs336_checks.rubric import RubricError, load_assignment
+
 from .commands import UnjudgedError, default_assignment, ended_in_words
 from .judging.choice import known_names
-from .rubric import RubricError, load_assignment
 
 MEBIBYTE = 2**20
 

@@ -8,6 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from cs336_checks.rubric import Assignment, load_assignment
+
 from . import grading
 from .intake import NothingToGradeError, stage
 from .judges import (
@@ -35,7 +37,6 @@ from .records import (
 )
 from .reports.formats import publish
 from .request import Request
-from .rubric import Assignment, load_assignment
 
 # Made anew after each of two hundred checks, the report would take a second of the run.
 PUBLISHED_EVERY_SECONDS = 0.5

@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from cs336_checks.rubric import Check, Tier
+
 # Of the report: raised when a field goes or changes its meaning, not when one is added.
 SCHEMA_VERSION = 1
 
@@ -17,14 +19,6 @@ class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     NOT_JUDGED = "not judged"
-
-
-class Tier(StrEnum):
-    """How a check counts."""
-
-    CORE = "core"
-    EDGE = "edge"
-    ADVICE = "advice"
 
 
 class CouldNotJudgeError(Exception):
@@ -142,6 +136,32 @@ class CheckResult:
     picture: Picture | None = None
     mistakes: tuple[str, ...] = ()
     nothing_ran: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        check: Check,
+        verdict: Verdict,
+        message: str = "",
+        *,
+        duration_seconds: float = 0.0,
+        picture: Picture | None = None,
+        mistakes: tuple[str, ...] = (),
+        nothing_ran: bool = False,
+    ) -> Self:
+        """Return the result of a check of the rubric."""
+        return cls(
+            check.id,
+            check.problem,
+            check.tier,
+            verdict,
+            check.requirement,
+            message,
+            duration_seconds,
+            picture,
+            mistakes,
+            nothing_ran,
+        )
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ enters all of its modules' functions in ``DEGENERATE``. ``adapters_with`` gives 
 submission with one of them in it.
 """
 
-from correct_variants.catalogue import adapters_with
+from cs336_checks.catalogue import adapters_with
 
 from . import probabilities, text, training
 from .catalogue import DEGENERATE

@@ -1,8 +1,6 @@
-"""How degenerate work is entered: as right work is, in a list of its own."""
+"""The catalogue that degenerate work is entered in."""
 
-from functools import partial
+from cs336_checks.catalogue import Variants
 
-from correct_variants.catalogue import Variant, enter
-
-DEGENERATE: list[Variant] = []
-degenerate = partial(enter, DEGENERATE)
+DEGENERATE = Variants()
+degenerate = DEGENERATE.enter

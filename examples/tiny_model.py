@@ -22,7 +22,7 @@ from cs336_basics.loss import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
-from tests.draws import Draws
+from cs336_checks.draws import Draws
 from tests.texts import stories
 
 NUM_STORIES = 4000

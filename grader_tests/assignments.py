@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from cs336_checks.rubric import Check, load_assignment
+from cs336_grader.judging.scope import Scope, scope
 from cs336_grader.judging.suite import Suite
-from cs336_grader.rubric import Check, Scope, load_assignment, scope
 
 ROOT = Path(__file__).parents[1]
 TINY = ROOT / "grader_tests" / "tiny_assignment"
 ASSIGNMENT = load_assignment(ROOT)
 # What failed comparisons of the repository's own assignment are explained with.
-SCOPE = scope(ASSIGNMENT, ASSIGNMENT.checks) or Scope("", {}, {}, 0.0)
+SCOPE = scope(ASSIGNMENT, ASSIGNMENT.checks) or Scope("", {}, {}, {}, 0.0)
 
 
 def checks_of(*problems: str) -> list[Check]:

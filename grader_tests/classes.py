@@ -65,7 +65,9 @@ def assignment_with_short_limits(folder: Path) -> Path:
 
 def with_functions(functions: Mapping[str, Any]) -> str:
     """Right adapters, but for some functions of the tiny assignment's catalogues."""
-    texts = [f"{inspect.getsource(function)}\n\n" for function in functions.values()]
+    # Without the line that enters it in its catalogue.
+    sources = map(inspect.getsource, functions.values())
+    texts = [f"{source[source.index('def ') :]}\n\n" for source in sources]
     names = [f"{adapter} = {function.__name__}\n" for adapter, function in functions.items()]
     return IMPORTS + RIGHT + "\n\n" + "".join(texts + names)
 
@@ -84,7 +86,7 @@ def right() -> Iterator[tuple[str, str]]:
     """Adapters that earn all."""
     yield "right", RIGHT
     for variant in catalogue("statistics_variants").VARIANTS:
-        yield f"right-{variant.id.partition('/')[2]}", with_functions(variant.adapters)
+        yield f"right-{variant.id.partition('/')[2]}", with_functions(variant.replaces)
 
 
 def wrong() -> Iterator[tuple[str, str]]:

@@ -9,7 +9,6 @@ problem's mistakes give at that seed, as in the grader.
 # ruff: noqa: T201 (a table is all it prints)
 
 import argparse
-import importlib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -18,14 +17,19 @@ from typing import Any
 
 import pytest
 
+from cs336_checks.catalogue import KnownMistake
+from cs336_checks.diagnosis import Diagnosis, Suspect, diagnose, recognise
+from cs336_checks.fingerprints import FingerprintFolder, fingerprint
+from cs336_checks.suite_folder import SuiteFolder
 from cs336_grader.audit.trials import kept
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import SuiteRun
 from grader_tests.assignments import ASSIGNMENT, ROOT, checks_of, suite_of
-from known_mistakes import MISTAKES, Mistake, adapters_with
+from known_mistakes import MISTAKES, adapters_with
 
-FINGERPRINTS = ROOT / "tests" / "_fingerprints"
+SUITE = SuiteFolder(ROOT / "tests")
+FINGERPRINTS = SUITE.fingerprints
 
 
 @dataclass
@@ -91,24 +95,25 @@ class Diagnosed(SuiteRun):
             else:
                 row.misnamed.append((item.name, found.mistakes))
 
-    def diagnosis(self, comparison: Any, wrong: Iterable[tuple[Mistake, Any]]) -> Any:
+    def diagnosis(
+        self, comparison: Any, wrong: Iterable[tuple[KnownMistake, Any]]
+    ) -> Diagnosis | None:
         """What is said of one mistake's output."""
-        tools = importlib.import_module("tests.diagnosis")
         if self.suite.seed == 0:
-            return tools.recognise(comparison, saved())
+            return recognise(comparison, saved(), SUITE.title)
         suspects = [
-            tools.Suspect((mistake,), print_)
+            Suspect((mistake,), print_)
             for mistake, other in wrong
             if other.position == comparison.position
-            and (print_ := tools.fingerprint(other.actual)) is not None
+            and (print_ := fingerprint(other.actual)) is not None
         ]
-        return tools.diagnose(comparison, suspects, self.problem, len(self.own))
+        return diagnose(comparison, suspects, self.problem, len(self.own), SUITE.title)
 
 
 @cache
-def saved() -> Any:
+def saved() -> FingerprintFolder:
     """The saved fingerprints, each file of which is read once."""
-    return importlib.import_module("tests.fingerprints").FingerprintFolder(FINGERPRINTS)
+    return FingerprintFolder(FINGERPRINTS)
 
 
 def confusion(problem: str, seed: int) -> dict[str, Row]:

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from cs336_checks.rubric import Assignment, load_assignment
 from cs336_grader import pipeline
 from cs336_grader.judges import Conditions, JudgeStarter, Lesson
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.judge import Judge
+from cs336_grader.judging.scope import Scope
 from cs336_grader.judging.suite import AdaptersSource, Suite
 from cs336_grader.records import CheckResult, Staged, Verdict
-from cs336_grader.rubric import Assignment, Scope, load_assignment
 from grader_tests.assignments import TINY
 
 CHECKS = load_assignment(TINY).checks
@@ -46,7 +47,7 @@ def judged(
 
 def result(check: str, verdict: Verdict = Verdict.PASSED, message: str = "") -> CheckResult:
     """A result of a check of the tiny assignment."""
-    return CHECKS[check].result(verdict, message, duration_seconds=0.1)
+    return CheckResult.of(CHECKS[check], verdict, message, duration_seconds=0.1)
 
 
 def judge_with(monkeypatch: pytest.MonkeyPatch, results: Results) -> list[Lesson]:

@@ -1,6 +1,6 @@
 """How much the submissions of tests may use."""
 
-from cs336_grader import rubric
+from cs336_checks import rubric
 from cs336_grader.running import Limits
 
 

@@ -8,10 +8,10 @@ import importlib
 import pkgutil
 
 from .all_parts import adapters_with
-from .catalogue import MISTAKES, Kind, Mistake
+from .catalogue import MISTAKES
 from .parts import Parts
 
 for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")
 
-__all__ = ["MISTAKES", "Kind", "Mistake", "Parts", "adapters_with"]
+__all__ = ["MISTAKES", "Parts", "adapters_with"]

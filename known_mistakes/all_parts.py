@@ -6,7 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .catalogue import Mistake, Part
+from cs336_checks.catalogue import KnownMistake, Part
+
 from .gpt_parts import GPTParts
 
 # Token ids (batch, T) to logits (batch, T, vocab_size).
@@ -140,7 +141,7 @@ def rescaled(values: Tensor) -> Tensor:
     return values / values.sum(-1, keepdim=True)
 
 
-def adapters_with(*mistakes: Mistake) -> AllParts:
+def adapters_with(*mistakes: KnownMistake) -> AllParts:
     """All adapters of a submission whose only faults are these, as if just imported.
 
     Each call gives new ones, in which nothing is kept of earlier calls.

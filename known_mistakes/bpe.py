@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 import regex
 
-from .catalogue import Kind, mistake
+from cs336_checks.catalogue import Kind
+
+from .catalogue import mistake
 
 PATTERN = regex.compile(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
 EVERY_BYTE = [bytes([byte]) for byte in range(256)]

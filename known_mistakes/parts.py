@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor
 
+from cs336_checks.catalogue import Part
 from tests import adapters as reference
-
-from .catalogue import Part
 
 Weights = dict[str, Tensor]
 Step = Callable[[Tensor], Tensor]

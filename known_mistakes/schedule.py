@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable
 
-from .catalogue import Kind, mistake
+from cs336_checks.catalogue import Kind
+
+from .catalogue import mistake
 
 # The learning rate of an iteration, given maximum, minimum and where warm-up and cosine end.
 Rate = float | None

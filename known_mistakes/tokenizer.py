@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from cs336_basics.pretokenization import PRETOKEN
 from cs336_basics.tokenizer import Tokenizer
+from cs336_checks.catalogue import Kind
 
-from .catalogue import Kind, mistake
+from .catalogue import mistake
 from .parts import Parts
 
 # Of the pre-tokens at the end of a text, so many may become others when it goes on.

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from .comparison import assert_refuses
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.comparison import assert_refuses
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
 
 
 class Layer(nn.Module):

@@ -13,10 +13,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from .comparison import assert_refuses
-from .draws import Draws
-from .memory import MEBIBYTE, Memory
-from .snapshots import Snapshot
+from cs336_checks.comparison import assert_refuses
+from cs336_checks.draws import Draws
+from cs336_checks.memory import MEBIBYTE, Memory
+from cs336_checks.snapshots import Snapshot
 
 # A right submission may pass a read-only map to torch.from_numpy before it copies from it.
 pytestmark = pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
 
 VOCABULARY, CONTEXT = 23, 16
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import assert_refuses, is_finite
-from .draws import Draws
-from .properties import assert_leaves_arguments, gradient
-from .snapshots import Snapshot
+from cs336_checks.comparison import assert_refuses, is_finite
+from cs336_checks.draws import Draws
+from cs336_checks.properties import assert_leaves_arguments, gradient
+from cs336_checks.snapshots import Snapshot
 
 LEADING_DIMENSIONS = [(), (2,), (1, 1), (2, 3, 4)]
 

@@ -7,15 +7,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .draws import Draws
-from .properties import (
+from cs336_checks.draws import Draws
+from cs336_checks.properties import (
     assert_drawn_apart,
     assert_dropped,
     assert_leaves_arguments,
     gradient,
     without_dropout,
 )
-from .snapshots import Snapshot
+from cs336_checks.snapshots import Snapshot
 
 # Batch, heads, length and head size all differ, so that no two axes can be mistaken.
 D_MODEL, HEADS, LENGTH = 12, 2, 5

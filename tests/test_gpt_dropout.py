@@ -10,16 +10,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import assert_refuses
-from .draws import Draws
-from .properties import (
+from cs336_checks.comparison import assert_refuses
+from cs336_checks.draws import Draws
+from cs336_checks.properties import (
     assert_drawn_apart,
     assert_dropped,
     assert_leaves_arguments,
     gradient,
     without_dropout,
 )
-from .snapshots import Snapshot
+from cs336_checks.snapshots import Snapshot
 
 # By chance a share is off by more than Hoeffding's bound once in this many runs.
 RUNS = 1e10

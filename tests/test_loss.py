@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import is_finite
-from .draws import Draws
-from .properties import assert_leaves_arguments, gradient
-from .snapshots import Snapshot
+from cs336_checks.comparison import is_finite
+from cs336_checks.draws import Draws
+from cs336_checks.properties import assert_leaves_arguments, gradient
+from cs336_checks.snapshots import Snapshot
 
 
 def one_number(loss: Any) -> Tensor:

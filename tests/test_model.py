@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import is_finite
-from .draws import Draws
-from .memory import MEBIBYTE, Memory
-from .properties import assert_leaves_arguments, gradient
-from .snapshots import Snapshot
+from cs336_checks.comparison import is_finite
+from cs336_checks.draws import Draws
+from cs336_checks.memory import MEBIBYTE, Memory
+from cs336_checks.properties import assert_leaves_arguments, gradient
+from cs336_checks.snapshots import Snapshot
 
 LEADING_DIMENSIONS = [(), (2,), (1, 1), (2, 3, 4)]
 

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .draws import Draws
-from .properties import assert_differs, assert_leaves_arguments, gradient
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.properties import assert_differs, assert_leaves_arguments, gradient
+from cs336_checks.snapshots import Snapshot
 
 # Batch, heads, length and head size all differ, so that no two axes can be mistaken.
 D_MODEL, HEADS, LENGTH = 12, 2, 5

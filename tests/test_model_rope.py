@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from .draws import Draws
-from .properties import assert_differs, assert_leaves_arguments, gradient
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.properties import assert_differs, assert_leaves_arguments, gradient
+from cs336_checks.snapshots import Snapshot
 
 # Unordered, repeated, with the first and the last of 16 positions.
 POSITIONS = [7, 3, 3, 0, 15]

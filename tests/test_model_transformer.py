@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .comparison import assert_refuses
-from .draws import Draws
-from .properties import assert_differs, gradient
-from .snapshots import Snapshot
+from cs336_checks.comparison import assert_refuses
+from cs336_checks.draws import Draws
+from cs336_checks.properties import assert_differs, gradient
+from cs336_checks.snapshots import Snapshot
 
 # Batch, heads, length, head size, d_ff and vocabulary all differ, so that no two can be mistaken.
 D_MODEL, HEADS, D_FF, LENGTH, CONTEXT, VOCABULARY = 12, 2, 64, 5, 16, 23

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
 
 # One step's gradients, one a parameter; None where a parameter has none.
 Gradients = Sequence[Tensor | None]

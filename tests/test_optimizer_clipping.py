@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
 
 SHAPES = ((7, 4), (5,), (2, 3, 4))
 

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
 
 
 def rates_of(adapters: Any, steps: Sequence[int], **settings: float) -> Tensor:

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from .comparison import is_finite
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.comparison import is_finite
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
 
 VOCABULARY, CONTEXT, D_MODEL, LAYERS, HEADS, D_FF = SIZES = (23, 24, 16, 2, 2, 64)
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from .comparison import assert_refuses, is_finite
-from .draws import Draws
-from .properties import assert_leaves_arguments
-from .snapshots import Snapshot
+from cs336_checks.comparison import assert_refuses, is_finite
+from cs336_checks.draws import Draws
+from cs336_checks.properties import assert_leaves_arguments
+from cs336_checks.snapshots import Snapshot
 
 # So many tokens are in the vocabulary.
 SIZE = 9

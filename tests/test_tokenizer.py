@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from .comparison import assert_refuses
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.comparison import assert_refuses
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
+
 from .texts import END_OF_TEXT, foreign, messy, story
 from .vocabularies import Vocabulary, gpt2, unambiguous, vocabulary
 

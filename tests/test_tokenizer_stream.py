@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from .draws import Draws
-from .memory import MEBIBYTE, Memory
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.memory import MEBIBYTE, Memory
+from cs336_checks.snapshots import Snapshot
+
 from .texts import END_OF_TEXT, cut, foreign, messy, stories, story
 from .vocabularies import Vocabulary, gpt2, unambiguous, vocabulary
 

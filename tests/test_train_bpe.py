@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from .comparison import assert_refuses
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.comparison import assert_refuses
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
+
 from .texts import END_OF_TEXT, beginnings, stories
 from .training import BETWEEN_DOCUMENTS, MORE_WORDS, Train, first_merges, lines, pairs, trainer
 from .vocabularies import Merge

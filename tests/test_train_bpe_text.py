@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from .draws import Draws
-from .snapshots import Snapshot
+from cs336_checks.draws import Draws
+from cs336_checks.snapshots import Snapshot
+
 from .texts import END_OF_TEXT, FOREIGN_WORDS, foreign, messy, without_repeats
 from .training import BETWEEN_DOCUMENTS, Train, first_merges, lines, pairs, trainer
 from .vocabularies import Merge

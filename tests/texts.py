@@ -8,7 +8,7 @@ import re
 import string
 from functools import cache
 
-from .draws import Draws
+from cs336_checks.draws import Draws
 
 END_OF_TEXT = "<|endoftext|>"
 

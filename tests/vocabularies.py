@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tiktoken
 
-from .draws import Draws
+from cs336_checks.draws import Draws
 
 GPT2_MERGES = Path(__file__).parent / "fixtures" / "vocab.bpe"
 GPT2_PATTERN = (

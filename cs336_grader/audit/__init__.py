@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from cs336_checks.rubric import Assignment
 from cs336_grader.judging.suite import SuiteError
 from cs336_grader.reports import files, printing
-from cs336_grader.rubric import Assignment
 
 from . import findings, json_file, page, terminal, workers
 from .catalogues import CatalogueError

@@ -15,8 +15,8 @@ from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Literal
 
+from cs336_checks.rubric import Assignment
 from cs336_grader.judging.local_adapters import LocalAdapters
-from cs336_grader.rubric import Assignment
 
 from .degenerate import ANSWERS, degenerate
 from .records import Entry, Kind, Listing

@@ -4,9 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
-from cs336_grader.judging.scoring import points
-from cs336_grader.records import Tier
-from cs336_grader.rubric import Assignment, Check, Rubric
+from cs336_checks.rubric import Assignment, Check, Rubric, Tier
 
 from . import margins
 from .records import (
@@ -158,7 +156,7 @@ def degenerate_results(evidence: Evidence, rubric: Rubric) -> list[DegenerateRes
         seed = min(evidence.trials[known.id], default=0)
         ran = {trial.check for trial in evidence.trials[known.id][seed]}
         passed = ran.difference(evidence.failed(known.id, seed))
-        earned = points(problem, rubric.scoring.edge_share, passed)
+        earned = problem.earned(passed, rubric.scoring.edge_share)
         passes = tuple(c for c in evidence.checks if c in passed and evidence.counts(c))
         share = earned / problem.points
         found.append(

@@ -7,23 +7,26 @@ Files of checks may be named, as in ``test_model_rope``; all are written otherwi
 """
 
 import argparse
-import importlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from cs336_checks.comparison import Comparison
+from cs336_checks.differences import as_array
+from cs336_checks.fingerprints import Fingerprint, FingerprintFile, Group, fingerprint
+from cs336_checks.rubric import Assignment, load_assignment
+from cs336_grader.judging.diagnosis import KnownMistakes
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import Suite, SuiteRun, check_name
-from cs336_grader.rubric import Assignment, load_assignment
 
 from .catalogues import catalogue
 from .sampling import telling_places
@@ -41,15 +44,14 @@ class Witness:
         seen: the comparison and the fingerprint, by position.
     """
 
-    def __init__(self, fingerprint: Callable[[object], Any]) -> None:
-        self.fingerprint = fingerprint
-        self.seen: dict[int, tuple[Any, Any]] = {}
+    def __init__(self) -> None:
+        self.seen: dict[int, tuple[Comparison, Fingerprint]] = {}
 
-    def observe(self, comparison: Any) -> None:
+    def observe(self, comparison: Comparison) -> None:
         """Look at a comparison."""
         if comparison.facts(reveal=False) is None:
             return
-        print_ = self.fingerprint(comparison.actual)
+        print_ = fingerprint(comparison.actual)
         if print_ is not None:
             self.seen[comparison.position] = comparison, print_
 
@@ -57,12 +59,11 @@ class Witness:
 class FingerprintRun(SuiteRun):
     """Runs each case that compares something with every mistake its problem may suffer from."""
 
-    def __init__(self, assignment: Assignment, suite: Suite, known: Any) -> None:
+    def __init__(self, assignment: Assignment, suite: Suite, known: KnownMistakes) -> None:
         super().__init__(suite, RecordedValues())
         self.assignment = assignment
         self.known = known
-        self.tools = importlib.import_module("tests.fingerprints")
-        self.groups: dict[tuple[str, int], list[Any]] = {}
+        self.groups: dict[tuple[str, int], list[Group]] = {}
 
     def case(self, item: pytest.Item) -> None:
         """Take the fingerprints of a case."""
@@ -70,9 +71,9 @@ class FingerprintRun(SuiteRun):
             return
         self.record(item)
         problem = self.assignment.checks[check_name(item)].problem
-        found: dict[int, list[tuple[int, Any, Any]]] = {}
+        found: dict[int, list[tuple[int, Comparison, Fingerprint]]] = {}
         for i in suspected(self.assignment, self.known, problem):
-            witness = Witness(self.tools.fingerprint)
+            witness = Witness()
             wrong = partial(self.known.adapters_with, self.known.MISTAKES[i])
             self.run_with(item, LocalAdapters(wrong), witness)
             for position, (comparison, print_) in witness.seen.items():
@@ -81,10 +82,10 @@ class FingerprintRun(SuiteRun):
             check = entries[0][1].check
             self.groups[check, position] = list(self.grouped(entries))
 
-    def grouped(self, entries: Iterable[tuple[int, Any, Any]]) -> Iterator[Any]:
+    def grouped(self, entries: Iterable[tuple[int, Comparison, Fingerprint]]) -> Iterator[Group]:
         """The fingerprints of one comparison, those of one shape and dtype together."""
 
-        def alike(entry: tuple[int, Any, Any]) -> str:
+        def alike(entry: tuple[int, Comparison, Fingerprint]) -> str:
             return repr((entry[2].dtype, entry[2].shape))
 
         for _, same in groupby(sorted(entries, key=alike), key=alike):
@@ -93,20 +94,20 @@ class FingerprintRun(SuiteRun):
             print_ = members[0][2]
             if print_.shape is None:
                 rows = np.stack([np.frombuffer(p.digest, np.uint8) for _, _, p in members])
-                yield self.tools.Group(print_, mistakes, rows)
+                yield Group(print_, mistakes, rows)
                 continue
             numbers = np.stack([p.numbers for _, _, p in members])
             places = self.places(numbers, members[0][1], print_.shape)
-            short = self.tools.Fingerprint(
+            short = Fingerprint(
                 print_.dtype, print_.kind, print_.shape, places.astype(np.int32), np.zeros(0)
             )
-            yield self.tools.Group(short, mistakes, compact(numbers[:, places]))
+            yield Group(short, mistakes, compact(numbers[:, places]))
 
     def places(
-        self, numbers: npt.NDArray[np.float64], comparison: Any, shape: tuple[int, ...]
+        self, numbers: npt.NDArray[np.float64], comparison: Comparison, shape: tuple[int, ...]
     ) -> npt.NDArray[np.int64]:
         """The elements to keep of what mistakes give, (mistake, element)."""
-        right = self.tools.as_array(comparison.expected[0])
+        right = as_array(comparison.expected[0])
         if right is None or right.shape != shape:
             return telling_places(numbers, None, np.asarray(comparison.tolerance.atol))
         allowed = comparison.tolerance.allowed(right).reshape(-1)
@@ -123,16 +124,16 @@ def compact(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.generic]:
         return numbers.astype(np.float32)
 
 
-def suspected(assignment: Assignment, known: Any, problem: str) -> list[int]:
+def suspected(assignment: Assignment, known: KnownMistakes, problem: str) -> list[int]:
     """The mistakes of a problem and of all it is built on, by their place in the catalogue."""
     problems = {problem, *assignment.rubric.below(problem)}
     return [i for i, mistake in enumerate(known.MISTAKES) if mistake.problem in problems]
 
 
-def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> Any:
+def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> FingerprintFile:
     """The fingerprints of the checks in one file of the suite, or of some of them."""
     assignment = assignment_in(folder)
-    known = catalogue(assignment, "known_mistakes")
+    known = cast(KnownMistakes, catalogue(assignment, "known_mistakes"))
     chosen = {
         check.name: check
         for check in assignment.checks.values()
@@ -143,7 +144,7 @@ def fingerprints(folder: Path, file: str, checks: Sequence[str] = ()) -> Any:
     runner.run()
     problems = {name: assignment.checks[name].problem for name in chosen}
     module = Path(file).stem
-    return runner.tools.FingerprintFile(
+    return FingerprintFile(
         {f"{module}.{name}": problem for name, problem in problems.items()},
         {name: len(suspected(assignment, known, name)) for name in set(problems.values())},
         runner.groups,
@@ -159,7 +160,7 @@ def write(folder: Path, file: str) -> Path:
     return path
 
 
-def sentences(known: Any) -> str:
+def sentences(known: KnownMistakes) -> str:
     """What is told of the mistakes, as JSON; without what they do."""
     names = ("id", "problem", "wrong", "hint")
     entries = [{name: getattr(mistake, name) for name in names} for mistake in known.MISTAKES]
@@ -175,7 +176,7 @@ def main() -> None:
     assignment = load_assignment(options.assignment)
     target = assignment.folder / FOLDER
     target.mkdir(exist_ok=True)
-    told = sentences(catalogue(assignment, "known_mistakes"))
+    told = sentences(cast(KnownMistakes, catalogue(assignment, "known_mistakes")))
     (target / "mistakes.json").write_text(told, encoding="utf-8")
     chosen = sorted(
         file

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from cs336_grader.rubric import Check
+from cs336_checks.rubric import Check
 
 from .records import ComparisonResult, MistakeResult, SuiteFault, Trial
 

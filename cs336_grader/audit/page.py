@@ -1,6 +1,6 @@
 """An audit as one HTML page that stands alone: which mistake fails which check."""
 
-from cs336_grader.records import Tier
+from cs336_checks.rubric import Tier
 from cs336_grader.reports import html_page, html_report
 
 from . import findings, summary

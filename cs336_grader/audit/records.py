@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cs336_grader.records import Tier
+from cs336_checks.rubric import Tier
 
 # Raised when a field goes or changes its meaning, not when one is added.
 SCHEMA_VERSION = 1

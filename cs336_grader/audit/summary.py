@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cs336_grader.records import Tier
+from cs336_checks.rubric import Tier
 
 from . import margins
 from .records import (

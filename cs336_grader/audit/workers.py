@@ -14,9 +14,9 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
 
+from cs336_checks.rubric import Assignment, load_assignment
 from cs336_grader import interruptions
 from cs336_grader.judging.suite import Suite
-from cs336_grader.rubric import Assignment, load_assignment
 
 from .catalogues import Catalogues, load
 from .records import Job, Kind, Listing, Trials

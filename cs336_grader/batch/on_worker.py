@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cs336_grader
+from cs336_checks.rubric import RubricError, load_assignment
 from cs336_grader.judges import JudgeStarter, Template
-from cs336_grader.rubric import RubricError, load_assignment
 
 from . import grading
 from .records import save

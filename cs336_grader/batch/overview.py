@@ -5,7 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cs336_grader.records import CheckResult, Report, Tier, Verdict
+from cs336_checks.rubric import Tier
+from cs336_grader.records import CheckResult, Report, Verdict
 from cs336_grader.reports import summary
 
 from . import likeness

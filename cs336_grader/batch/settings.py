@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+import cs336_checks
 import cs336_grader
+from cs336_checks.rubric import Assignment
 from cs336_grader.reports.files import write
-from cs336_grader.rubric import Assignment
 
 SETTINGS = "class.json"
 CACHES = "__pycache__"
@@ -83,7 +84,8 @@ def with_digest(settings: Settings, assignment: Assignment) -> Settings:
     parts = [assignment.folder / "tests", assignment.folder / assignment.rubric.package]
     if assignment.rubric.known_mistakes is not None:
         parts += assignment.folder.glob(f"{assignment.rubric.known_mistakes.partition('.')[0]}*")
-    return replace(settings, digest=digest_of([*parts, Path(cs336_grader.__file__).parent]))
+    programs = map(Path, (*cs336_checks.__path__, *cs336_grader.__path__))
+    return replace(settings, digest=digest_of([*parts, *programs]))
 
 
 def digest_of(parts: Iterable[Path]) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cs336_checks.rubric import Assignment, Rubric, load_assignment
 from cs336_grader import pipeline
 from cs336_grader.handout.contents import modules
 from cs336_grader.judges import Template, lesson
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
-from cs336_grader.rubric import Assignment, Rubric, load_assignment
 
 from . import likeness, page, slots
 from .grading import request_for

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
+from cs336_checks.rubric import Check
 from cs336_grader.records import (
     CheckResult,
     ForbiddenCall,
@@ -13,7 +14,6 @@ from cs336_grader.records import (
     Verdict,
 )
 from cs336_grader.reports.plain_text import plain
-from cs336_grader.rubric import Check
 
 # Until a worker has tried.
 NOT_MEASURED = Isolation("not measured")
@@ -54,7 +54,7 @@ class Journal:
     def fail_everything(self, checks: Iterable[Check], reason: str) -> None:
         """Note that nothing could be run, and that this is the submission's fault."""
         for check in checks:
-            self.note(check.result(Verdict.FAILED, reason, nothing_ran=True))
+            self.note(CheckResult.of(check, Verdict.FAILED, reason, nothing_ran=True))
 
 
 def shown(result: CheckResult) -> CheckResult:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from cs336_checks.rubric import Assignment, Check
 from cs336_grader.intake import submission_name
 from cs336_grader.judging import choice
 from cs336_grader.policy import Examination
 from cs336_grader.records import Staged, SubmissionRecord
 from cs336_grader.reports.plain_text import plain_line
 from cs336_grader.request import Request
-from cs336_grader.rubric import Assignment, Check
 
 MAX_NAME = 200
 MAX_NOTE = 500

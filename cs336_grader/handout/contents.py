@@ -5,9 +5,10 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import cs336_checks
+from cs336_checks.rubric import RUBRIC, Assignment, Problem, RubricError
 from cs336_grader.judging.choice import known_names
 from cs336_grader.reports.summary import listed
-from cs336_grader.rubric import RUBRIC, Assignment, Problem, RubricError
 
 from .manifest import MANIFEST, manifest
 from .outline import Outline, outline
@@ -80,8 +81,13 @@ def beneath(assignment: Assignment, limited: Assignment) -> dict[str, Problem]:
 
 
 def travelling(folder: Path) -> dict[str, bytes]:
-    """The author's files that come as they are."""
-    return {
+    """Return the files that come as they are: the author's, and the library for checks."""
+    library = Path(cs336_checks.__file__).parent
+    copy = {
+        f"{library.name}/{path.relative_to(library).as_posix()}": path.read_bytes()
+        for path in library.rglob("*.py")
+    }
+    return copy | {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for pattern in TRAVELS
         for path in folder.glob(pattern)

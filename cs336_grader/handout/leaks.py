@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cs336_grader.rubric import Assignment
+import cs336_checks
+from cs336_checks.rubric import Assignment
 
 from .contents import Handout
 from .sources import ADAPTERS, Source, read_source, reference_sources
@@ -48,8 +49,11 @@ class Leak:
 
 def leaks(assignment: Assignment, handout: Handout) -> list[Leak]:
     """All that is found, in order."""
+    # The library for checks names what stays behind as the rubric does, and holds no answers.
     texts = {
-        file: content.decode() for file, content in handout.files.items() if b"\0" not in content
+        file: content.decode()
+        for file, content in handout.files.items()
+        if b"\0" not in content and Path(file).parts[0] != cs336_checks.__name__
     }
     behind = list(left_behind(assignment.folder, handout))
     found = [
@@ -76,7 +80,7 @@ def left_behind(folder: Path, handout: Handout) -> Iterator[Path]:
 
 def named(texts: Mapping[str, str], folder: Path, behind: Iterable[Path]) -> Iterator[Leak]:
     """Where a folder or module that stays behind is named, or a file in it."""
-    handed_out = {Path(file).parts[0] for file in texts}
+    handed_out = {cs336_checks.__name__, *(Path(file).parts[0] for file in texts)}
     hidden = [path for path in sorted(folder.iterdir()) if path.name not in handed_out]
     modules = [path.stem for path in hidden if "_" in path.name and path.name[0] not in "._"]
     folders = [path.name for path in hidden if path.is_dir() and path.name[0] not in "._"]

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cs336_grader.rubric import Assignment, Problem
+from cs336_checks.rubric import Assignment, Problem
 
 from .sources import ADAPTERS, Place, Source, read_source, reference_sources
 

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from cs336_checks.rubric import Assignment
 from cs336_grader.project import dependencies, unmet
-from cs336_grader.rubric import Assignment
 
 from .contents import Handout
 from .environment import Case, Environment, Findings, fresh_environment

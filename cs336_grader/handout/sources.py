@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cs336_grader.rubric import Assignment
+from cs336_checks.rubric import Assignment
 
 ADAPTERS = Path("tests", "adapters.py")
 # On the line of a definition: it comes as it is, with its body.

@@ -10,9 +10,8 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from cs336_checks.rubric import Assignment, Problem, Tier
 from cs336_grader.project import project_tables
-from cs336_grader.records import Tier
-from cs336_grader.rubric import Assignment, Problem
 
 from .outline import Outline
 from .sources import ADAPTERS, Source
@@ -75,7 +74,6 @@ def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str
             project=project,
             uv=uv,
             tracks=tracks,
-            has_options=(assignment.folder / "tests" / "options.py").is_file(),
             slug=re.sub(r"[^a-z0-9]+", "-", assignment.rubric.title.lower()).strip("-"),
             tiers=Tier,
         )

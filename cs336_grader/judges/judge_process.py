@@ -74,7 +74,7 @@ def carried_out(task: Task, connection: socket.socket, judge: Judge, tell: Tell)
         Path(task.root),
         folders.scratch,
         limits,
-        hidden=("cs336_grader", *task.hidden),
+        hidden=("cs336_checks", "cs336_grader", *task.hidden),
         isolated=task.isolation != "none",
     )
     try:

@@ -12,8 +12,9 @@ from typing import IO, Any
 
 from pydantic import TypeAdapter
 
+from cs336_checks.rubric import Check
+from cs336_grader.judging.scope import Scope
 from cs336_grader.records import CheckResult, ForbiddenCall, Measurement, Progress, Usage
-from cs336_grader.rubric import Check, Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Finds the known mistakes that explain a failed comparison, by making them.
 
 A case is run again, in this process, with adapters that hold a mistake, and what they give is held
-against what the submission gave. The suite's own ``tests.diagnosis`` decides whether that explains
-it, and how it is told. How much is tried is limited by counts, so that a report repeats; the limit
+against what the submission gave. ``cs336_checks.diagnosis`` decides whether that explains it,
+and how it is told. How much is tried is limited by counts, so that a report repeats; the limit
 in time is far above what any search is known to take.
 """
 
@@ -11,15 +11,19 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, cast
 
 import pytest
 
+from cs336_checks.catalogue import Mistake
+from cs336_checks.comparison import Comparison
+from cs336_checks.diagnosis import Suspect, diagnose, matches
+from cs336_checks.fingerprints import Fingerprint, fingerprint
+from cs336_checks.suite_folder import within_a_sentence
 from cs336_grader.budget import Budget
-from cs336_grader.rubric import Scope
 
 from .local_adapters import LocalAdapters
+from .scope import Scope
 
 # A problem is given up on when so many cases in a row were explained by none of its own mistakes.
 PATIENCE = 3
@@ -32,6 +36,15 @@ RULED_OUT = (
 # Runs a case with other adapters, shows its comparisons to an observer if there is one, which then
 # keeps them from failing, and says why the case did not pass.
 Observe = Callable[[pytest.Item, Any, Any], str]
+
+
+class KnownMistakes(Protocol):
+    """The module of an assignment's known mistakes."""
+
+    MISTAKES: Sequence[Mistake]
+
+    def adapters_with(self, *mistakes: Mistake) -> object:
+        """Return the reference's adapters with these mistakes in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +67,15 @@ class Onlooker:
         seen: the fingerprint, if the value is wrong and nothing was before.
     """
 
-    def __init__(self, position: int, fingerprint: Callable[[object], Any]) -> None:
+    def __init__(self, position: int) -> None:
         self.position = position
-        self.fingerprint = fingerprint
-        self.seen: Any = None
+        self.seen: Fingerprint | None = None
 
-    def observe(self, comparison: Any) -> None:
+    def observe(self, comparison: Comparison) -> None:
         """Look at a comparison, and end the run when there is no more to see."""
         wrong = comparison.facts(reveal=False) is not None
         if comparison.position == self.position and wrong:
-            self.seen = self.fingerprint(comparison.actual)
+            self.seen = fingerprint(comparison.actual)
         if comparison.position >= self.position or wrong:
             pytest.skip("seen enough")
 
@@ -78,25 +90,26 @@ class Diagnostician:
     def __init__(self, scope: Scope, observe: Observe) -> None:
         self.scope = scope
         self.observe = observe
-        self.suite = importlib.import_module("tests.diagnosis")
         self.budget = Budget(scope.seconds, scope.problems)
-        self.found: dict[str, list[tuple[Any, ...]]] = {}
+        self.found: dict[str, list[tuple[Mistake, ...]]] = {}
         self.in_vain: dict[str, int] = {}
         self.looked_below: set[str] = set()
         self.known_to_pass: dict[tuple[str, ...], bool] = {}
         self.passed: dict[tuple[str, object], dict[str, pytest.Item]] = {}
 
     @cached_property
-    def known(self) -> ModuleType:
+    def known(self) -> KnownMistakes:
         """The catalogue, imported when something has failed: it is long."""
-        return importlib.import_module(self.scope.catalogue)
+        return cast(KnownMistakes, importlib.import_module(self.scope.catalogue))
 
     def note_passed(self, item: pytest.Item, problem: str, check: str) -> None:
         """Keep the first case of each check that the submission passed, if it compares anything."""
         if "snapshot" in getattr(item, "fixturenames", ()):
             self.passed.setdefault((problem, item.parent), {}).setdefault(check, item)
 
-    def explain(self, item: pytest.Item, problem: str, comparison: Any) -> Explanation | None:
+    def explain(
+        self, item: pytest.Item, problem: str, comparison: Comparison
+    ) -> Explanation | None:
         """Explain a comparison that the submission failed in a case, or say nothing."""
         below = self.scope.built_on.get(problem, ())
         tried = sum(known.problem in {problem, *below} for known in self.known.MISTAKES)
@@ -106,10 +119,10 @@ class Diagnostician:
                 for mistakes in candidates
                 if (suspect := self.suspect(item, comparison, mistakes)) is not None
             ]
-            matching = [match.suspect for match in self.suite.matches(comparison, suspects)]
+            matching = [match.suspect for match in matches(comparison, suspects)]
             possible = self.possible(item, problem, matching)
             ruled_out = len(matching) - len(possible)
-            told = self.suite.diagnose(comparison, possible, problem, tried - ruled_out)
+            told = diagnose(comparison, possible, problem, tried - ruled_out, self.title)
             if told is not None:
                 self.remember(problem, told.mistakes)
                 text = told.text + RULED_OUT if ruled_out else told.text
@@ -138,17 +151,21 @@ class Diagnostician:
                 )
         return None
 
-    def found_in(self, problem: str) -> list[Any]:
+    def title(self, problem: str) -> str:
+        """Return a problem's title within a sentence."""
+        return within_a_sentence(self.scope.titles.get(problem, problem))
+
+    def found_in(self, problem: str) -> list[Mistake]:
         """One of each set of equal mistakes that are found in a problem."""
         return list({equals[0].id: equals[0] for equals in self.found.get(problem, [])}.values())
 
-    def found_below(self, problem: str) -> Iterator[list[tuple[Any, ...]]]:
+    def found_below(self, problem: str) -> Iterator[list[tuple[Mistake, ...]]]:
         """The mistakes found in what a problem is built on: each alone, each two, and so on."""
         given = [m for below in self.scope.built_on.get(problem, ()) for m in self.found_in(below)]
         for count in range(1, min(len(given), MOST_TOGETHER) + 1):
             yield list(itertools.combinations(given, count))
 
-    def stages(self, problem: str, below: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+    def stages(self, problem: str, below: Sequence[str]) -> Iterator[list[tuple[Mistake, ...]]]:
         """Yield what is tried, each stage only where the one before explained nothing.
 
         First what is known of this submission: the mistakes found in what the problem is built on,
@@ -168,13 +185,13 @@ class Diagnostician:
             self.looked_below.add(problem)
             yield [(known,) for known in self.known.MISTAKES if known.problem in below]
 
-    def suspect(self, item: pytest.Item, comparison: Any, mistakes: tuple[Any, ...]) -> Any:
+    def suspect(self, item: pytest.Item, comparison: Any, mistakes: tuple[Mistake, ...]) -> Any:
         """Return what these mistakes give for a comparison, or None if it is right."""
-        onlooker = Onlooker(comparison.position, self.suite.fingerprint)
+        onlooker = Onlooker(comparison.position)
         self.observe(item, self.with_mistakes(mistakes), onlooker)
-        return onlooker.seen and self.suite.Suspect(mistakes, onlooker.seen)
+        return None if onlooker.seen is None else Suspect(mistakes, onlooker.seen)
 
-    def possible(self, item: pytest.Item, problem: str, matching: list[Any]) -> list[Any]:
+    def possible(self, item: pytest.Item, problem: str, matching: list[Suspect]) -> list[Suspect]:
         """Those that would have passed what the submission passed."""
         passed = self.passed.get((problem, item.parent), {})
         return [
@@ -183,14 +200,14 @@ class Diagnostician:
             if all(self.passes(case, suspect.mistakes) for case in passed.values())
         ]
 
-    def passes(self, item: pytest.Item, mistakes: tuple[Any, ...]) -> bool:
+    def passes(self, item: pytest.Item, mistakes: tuple[Mistake, ...]) -> bool:
         """Return True for a case that passes with mistakes; each is run once."""
         key = (item.nodeid, *(mistake.id for mistake in mistakes))
         if key not in self.known_to_pass:
             self.known_to_pass[key] = not self.observe(item, self.with_mistakes(mistakes), None)
         return self.known_to_pass[key]
 
-    def with_mistakes(self, mistakes: Sequence[Any]) -> LocalAdapters:
+    def with_mistakes(self, mistakes: Sequence[Mistake]) -> LocalAdapters:
         """Adapters that hold mistakes."""
         return LocalAdapters(partial(self.known.adapters_with, *mistakes))
 

@@ -2,19 +2,17 @@
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 
+from cs336_checks.rubric import Assignment, Problem, Tier
 from cs336_grader.records import (
     CheckResult,
     Consequence,
     Finding,
     ProblemResult,
-    Tier,
     TrackResult,
     Verdict,
 )
 from cs336_grader.reports.summary import listed
-from cs336_grader.rubric import Assignment, Problem
 
 DECIMALS = 2
 
@@ -35,7 +33,7 @@ def check_results(
     """
     chosen = set(problems)
     return tuple(
-        results.get(check.id, check.result(Verdict.NOT_JUDGED, absent))
+        results.get(check.id, CheckResult.of(check, Verdict.NOT_JUDGED, absent))
         for check in assignment.checks.values()
         if check.problem in chosen
     )
@@ -130,8 +128,8 @@ def problem_result(
     passed = {check for check, verdict in verdicts.items() if verdict is Verdict.PASSED}
     excuses = {check: excuse(problem, result, costing) for check, result in checks.items()}
     excused = {check: other for check, other in excuses.items() if other is not None}
-    earned = 0.0 if charged else points(problem, edge_share, passed)
-    excusable = 0.0 if charged else points(problem, edge_share, passed.union(excused)) - earned
+    earned = 0.0 if charged else problem.earned(passed, edge_share)
+    excusable = 0.0 if charged else problem.earned(passed.union(excused), edge_share) - earned
     part = min((problem.built_on[other] for other in excused.values()), default=0.0)
     carried = round(excusable * part, DECIMALS)
     return ProblemResult(
@@ -156,23 +154,6 @@ def excuse(problem: Problem, check: CheckResult, costing: Container[str]) -> str
     if check.verdict is not Verdict.FAILED or not built_on:
         return None
     return max(built_on, key=lambda other: (problem.built_on[other], other))
-
-
-def points(problem: Problem, edge_share: float, passed: AbstractSet[str]) -> float:
-    """A problem's points: those of its core, and of its edge as far as the core was earned.
-
-    Every part of the core counts alike and is earned when all its checks passed.
-    """
-    core = share(passed >= set(part) for part in problem.core.values())
-    edge = share(check in passed for check in problem.edge)
-    reserved = edge_share if problem.edge else 0.0
-    return problem.points * core * (1 - reserved + reserved * edge)
-
-
-def share(held: Iterable[bool]) -> float:
-    """Which part of these is true; all of them if there are none."""
-    counted = list(held)
-    return sum(counted) / len(counted) if counted else 1.0
 
 
 def problem_verdict(verdicts: list[Verdict]) -> Verdict:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from cs336_grader.rubric import Check
+from cs336_checks.rubric import Check
 
 from .expected import RecordedValues
 

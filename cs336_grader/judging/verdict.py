@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from cs336_checks.rubric import Check
 from cs336_grader.records import CheckResult, Picture, Verdict
-from cs336_grader.rubric import Check
 
 from .diagnosis import Explanation
 from .expected import NoExpectedValueError
@@ -110,7 +110,7 @@ def check_result(check: Check, cases: Sequence[CaseResult], seconds: float) -> C
     ran = [case for case in failed if not case.nothing_ran]
     shown = next(iter(by_explanation(ran or failed) or unjudged), None)
     if shown is None:
-        return check.result(Verdict.PASSED, duration_seconds=seconds)
+        return CheckResult.of(check, Verdict.PASSED, duration_seconds=seconds)
     message = shown.message[:MAX_TEXT]
     # After a case that exceeds a limit, no other of its check is run.
     left_out = {0: "", 1: " and the last was not run"}.get(
@@ -120,7 +120,8 @@ def check_result(check: Check, cases: Sequence[CaseResult], seconds: float) -> C
     if parameters and not shown.nothing_ran:
         count = f" ({len(ran or unjudged)} of {len(cases)} cases {shown.verdict}{left_out})"
         message = f"Case {parameters}{count if len(cases) > 1 else ''}: {message}"
-    return check.result(
+    return CheckResult.of(
+        check,
         shown.verdict,
         message.removeprefix(check.requirement),
         duration_seconds=seconds,

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+import cs336_checks
 import cs336_grader
+from cs336_checks.rubric import Assignment
 from cs336_grader.project import dependencies, pinned
-from cs336_grader.rubric import Assignment
 
-GRADER = Path(cs336_grader.__file__).parent
+PROGRAMS = [Path(path) for package in (cs336_checks, cs336_grader) for path in package.__path__]
 # The distribution that holds the grader, with what submissions often import.
 GRADER_NEEDS = "cs336[grader,submissions]"
 PERCENT = 100.0
@@ -63,8 +64,9 @@ def worth(assignment: Assignment, tracks: tuple[str, ...]) -> float:
 
 def packed(assignment: Assignment) -> Iterator[tuple[str, Path]]:
     """The modules and data that grading needs, each with its place in the archive."""
-    for path in files_below(GRADER):
-        yield f"{GRADER.name}/{path.relative_to(GRADER).as_posix()}", path
+    for program in PROGRAMS:
+        for path in files_below(program):
+            yield f"{program.name}/{path.relative_to(program).as_posix()}", path
     rubric = assignment.rubric
     for name in filter(None, ("tests", rubric.package, rubric.known_mistakes)):
         place = assignment.folder.joinpath(*name.split("."))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from cs336_checks.rubric import Assignment
 from cs336_grader.records import Consequence, Finding, ForbiddenCall, Staged
 from cs336_grader.reports.plain_text import plain_line
-from cs336_grader.rubric import Assignment
 
 from .rulebook import RuleBook
 from .source import Source

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from functools import cache
 
+from cs336_checks.rubric import Rubric, Rules, holds
 from cs336_grader.records import Consequence
-from cs336_grader.rubric import Rubric, Rules, holds
 
 
 class RuleBook:

@@ -11,7 +11,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from cs336_grader.records import ProblemResult, Report, Tier
+from cs336_checks.rubric import Tier
+from cs336_grader.records import ProblemResult, Report
 
 from . import summary
 from .plain_text import plain, plain_line

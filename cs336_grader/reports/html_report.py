@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cs336_grader.records import CheckResult, Finding, ProblemResult, Report, Tier, Verdict
+from cs336_checks.rubric import Tier
+from cs336_grader.records import CheckResult, Finding, ProblemResult, Report, Verdict
 
 from . import drawing, summary
 from .html_page import page, stylesheet

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from cs336_checks.rubric import Tier
 from cs336_grader.records import (
     CheckResult,
     Consequence,
@@ -13,7 +14,6 @@ from cs336_grader.records import (
     Isolation,
     ProblemResult,
     Report,
-    Tier,
     TrackResult,
     Verdict,
 )

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from cs336_grader.records import CheckResult, Consequence, ProblemResult, Report, Tier, Verdict
+from cs336_checks.rubric import Tier
+from cs336_grader.records import CheckResult, Consequence, ProblemResult, Report, Verdict
 
 from . import summary
 from .plain_text import plain, plain_line

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from cs336_grader.records import CheckResult, Finding, ProblemResult, Report, Tier, Verdict
+from cs336_checks.rubric import Tier
+from cs336_grader.records import CheckResult, Finding, ProblemResult, Report, Verdict
 
 from . import summary
 from .plain_text import plain, plain_line

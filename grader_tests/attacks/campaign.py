@@ -20,13 +20,13 @@ from typing import Any
 
 import psutil
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader import pipeline
 from cs336_grader.judges import Template, lesson
 from cs336_grader.records import Report, Verdict
 from cs336_grader.reports import terminal
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.request import Request
-from cs336_grader.rubric import load_assignment
 from cs336_grader.running.measuring import canaries
 from cs336_grader.worker.sandbox.layers import OWN_ROOT, USER
 from cs336_grader.worker.sandbox.probes import Canaries

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader import pipeline
 from cs336_grader.judges import Template, lesson
 from cs336_grader.records import Consequence, Report, Verdict
 from cs336_grader.request import Request
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.unit.submissions import write
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from torch import Tensor, nn
 
+from cs336_checks.copies import Copies
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import SuiteRun, names
 from grader_tests.assignments import ASSIGNMENT, suite_of
 from tests import adapters as reference
-from tests.copies import Copies
 
 Adapter = Callable[..., Any]
 # What the reference returns at seed 0, recorded once.

@@ -15,8 +15,6 @@ import pytest
 from grader_tests.assignments import TINY
 from grader_tests.commands import PROGRAM
 
-LAST_LINE = "\n\ndef adapters_with("
-
 Audit = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -46,9 +44,8 @@ def audit(assignment: Path, tmp_path: Path) -> Audit:
 
 def plant(assignment: Path, catalogue: str, source: str) -> None:
     """Add an entry to a catalogue."""
-    path = assignment / f"{catalogue}.py"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace(LAST_LINE, f"\n\n{source}{LAST_LINE}"), encoding="utf-8")
+    with (assignment / f"{catalogue}.py").open("a", encoding="utf-8") as file:
+        file.write(source)
 
 
 def test_a_sound_suite(audit: Audit, tmp_path: Path) -> None:
@@ -66,27 +63,22 @@ def test_a_sound_suite(audit: Audit, tmp_path: Path) -> None:
 def test_what_is_planted_is_found(assignment: Path, audit: Audit) -> None:
     """A mistake that costs nothing and right work that fails end it with 1."""
     mistake = """
+@MISTAKES.enter("count_words", "run_count_words", wrong="case is ignored", hint="Why?")
 def counted_in_full(text):
-    "Counts in lower case"
     return dict(Counter(text.lower().split()))
-
-
-MISTAKES.append(mistake("count_words", "run_count_words", counted_in_full))
 """
     variant = """
+@VARIANTS.enter("count_words", "run_count_words")
 def with_capitals(text):
     "Keeps capitals"
     return {word: text.split().count(word) for word in text.split()}
-
-
-VARIANTS.append(variant("count_words", "run_count_words", with_capitals))
 """
     plant(assignment, "statistics_mistakes", mistake)
     plant(assignment, "statistics_variants", variant)
     found = audit("--problem", "count_words", "--jobs", "1")
     assert found.returncode == 1, found.stderr
     told = " ".join(found.stdout.split())
-    assert "count_words/counted_in_full survives: counts in lower case" in told
+    assert "count_words/counted_in_full survives: case is ignored" in told
     assert "count_words/with_capitals is right and fails test_count_words_in_any_case" in told
 
 
@@ -116,19 +108,15 @@ def test_mistakes_that_are_alike_and_one_that_never_ends(
 ) -> None:
     """Twins are named; a mistake without an end is stopped, and fails."""
     source = """
+@MISTAKES.enter("count_words", "run_count_words", wrong="it never ends", hint="Why?")
 def never(text):
-    "Never ends"
     while True:
         pass
 
 
+@MISTAKES.enter("count_words", "run_count_words", wrong="words are found once", hint="Why?")
 def counted_once_more(text):
-    "Finds words once"
     return {word: 1 for word in text.lower().split()}
-
-
-MISTAKES.append(mistake("count_words", "run_count_words", counted_once_more))
-MISTAKES.append(mistake("count_words", "run_count_words", never))
 """
     plant(assignment, "statistics_mistakes", source)
     rubric = assignment / "tests" / "rubric.toml"
@@ -176,14 +164,11 @@ def test_an_interruption_leaves_nothing(assignment: Path, tmp_path: Path) -> Non
         assignment,
         "statistics_mistakes",
         f"""
+@MISTAKES.enter("count_words", "run_count_words", wrong="it sleeps", hint="Why?")
 def sleepy(text):
-    "Sleeps"
     import pathlib, time
     pathlib.Path({str(mark)!r}).touch()
     time.sleep(600)
-
-
-MISTAKES.append(mistake("count_words", "run_count_words", sleepy))
 """,
     )
     where = [f"--assignment={assignment}", f"--report-dir={tmp_path}"]

@@ -17,4 +17,4 @@ def test_every_problem_has_variants() -> None:
 def test_variants_replace_the_adapters_of_their_problem() -> None:
     """A variant replaces adapters that its problem's checks call."""
     for variant in VARIANTS:
-        assert variant.adapters.keys() <= set(PROBLEMS[variant.problem].adapters), variant.id
+        assert variant.replaces.keys() <= set(PROBLEMS[variant.problem].adapters), variant.id

@@ -13,18 +13,20 @@ import numpy as np
 import pytest
 import torch
 
-from correct_variants import VARIANTS, Variant
+from correct_variants import VARIANTS
 from correct_variants import adapters_with as adapters_of
+from cs336_checks.catalogue import Variant
+from cs336_checks.fingerprints import FingerprintFile
+from cs336_checks.rubric import Tier
 from cs336_grader.audit.fingerprints import fingerprints, sentences
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import SuiteRun
-from cs336_grader.records import CheckResult, Tier
+from cs336_grader.records import CheckResult
 from grader_tests.assignments import ASSIGNMENT, ROOT, SCOPE, checks_of, suite_of
 from grader_tests.confusion import FINGERPRINTS, FirstWrong, confusion
 from grader_tests.judged import judged
 from known_mistakes import MISTAKES, adapters_with
-from tests.fingerprints import FingerprintFile
 
 BY_ID = {mistake.id: mistake for mistake in MISTAKES}
 QUICK = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.handout import build, hand_out
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT, TINY
 from grader_tests.commands import PROGRAM
 from grader_tests.programs import run_python
@@ -69,7 +69,7 @@ def test_from_the_author_to_an_update(author: Path, tmp_path: Path) -> None:
     shutil.copyfile(author / "tests/adapters.py", student / "tests/adapters.py")
     assert run_as_student(student, "-q").returncode == 0
 
-    mended = (author / CHECKS).read_text(encoding="utf-8").replace("range(8)", "range(9)")
+    mended = (author / CHECKS).read_text(encoding="utf-8").replace("integers(8,", "integers(9,")
     (author / CHECKS).write_text(mended, encoding="utf-8")
     before = contents(student)
     updated = handout(author, "--update", str(student))
@@ -98,7 +98,7 @@ def test_from_the_author_to_an_update(author: Path, tmp_path: Path) -> None:
         ),
         (
             "tests/test_averages.py",
-            "constant = float(draw.randint(1, 9))",
+            "constant = float(draw.integers(low=1, high=10))",
             "constant = float(draw.missing)",
             "test_moving_average_of_a_constant does not say that moving_average is not written",
         ),

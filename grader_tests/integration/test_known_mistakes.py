@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 import torch
 
+from cs336_checks.catalogue import KnownMistake
+from cs336_checks.rubric import Tier
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.local_adapters import LocalAdapters
-from cs336_grader.records import Tier, Verdict
+from cs336_grader.records import Verdict
 from grader_tests.assignments import ASSIGNMENT, checks_of, suite_of
 from grader_tests.judged import judged
-from known_mistakes import MISTAKES, Mistake, Parts, adapters_with
+from known_mistakes import MISTAKES, Parts, adapters_with
 from known_mistakes.catalogue import mistake
 
 # What the reference returns at seed 0, recorded once.
@@ -33,7 +35,7 @@ BUILT_ON_OTHERS = (
 )
 
 
-def lost(problem: str, *mistakes: Mistake) -> dict[str, str]:
+def lost(problem: str, *mistakes: KnownMistake) -> dict[str, str]:
     """The problem's scored checks that do not pass with these mistakes, each with its message."""
     suite = suite_of(check for check in checks_of(problem) if check.tier is not Tier.ADVICE)
     results = judged(suite, LocalAdapters(partial(adapters_with, *mistakes)), EXPECTED)
@@ -47,7 +49,7 @@ def test_parts_without_a_mistake_lose_nothing(problem: str) -> None:
     assert lost(problem) == {}
 
 
-def mistake_of(name: str) -> Mistake:
+def mistake_of(name: str) -> KnownMistake:
     """The mistake of this id."""
     return next(known for known in MISTAKES if known.id == name)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cs336_grader.rubric import load_assignment
+from cs336_checks.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.commands import ENVIRONMENT, PROGRAM
 from grader_tests.unit.submissions import write

@@ -1,65 +1,63 @@
 """Wrong ways to write the small assignment."""
 
-import importlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+
+from cs336_checks.catalogue import Mistakes, adapters_with
+
+__all__ = ["MISTAKES", "adapters_with"]
+
+MISTAKES = Mistakes()
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong way to write an adapter."""
-
-    id: str
-    problem: str
-    wrong: str
-    replaces: dict[str, Callable[..., Any]]
-
-
+@MISTAKES.enter(
+    "moving_average",
+    "run_moving_average",
+    wrong="the end is averaged over what there is",
+    hint="How many values has the last run?",
+)
 def padded(values: Sequence[float], width: int) -> list[float]:
-    """Averages what there is at the end."""
     return [sum(values[i : i + width]) / width for i in range(len(values))]
 
 
+@MISTAKES.enter(
+    "moving_average",
+    "run_moving_average",
+    wrong="the sum is divided without a remainder",
+    hint="Which division gives a fraction?",
+)
 def truncated(values: Sequence[float], width: int) -> list[float]:
-    """Divides without a remainder."""
     return [sum(values[i : i + width]) // width for i in range(len(values) - width + 1)]
 
 
+@MISTAKES.enter(
+    "count_words",
+    "run_count_words",
+    wrong="capitals make another word",
+    hint="Is a word at the beginning of a sentence another one?",
+    kind="edge",
+)
 def capitals_apart(text: str) -> dict[str, int]:
-    """Keeps capitals."""
     return dict(Counter(text.split()))
 
 
+@MISTAKES.enter(
+    "count_words",
+    "run_count_words",
+    wrong="each word is counted once",
+    hint="What happens to a word that comes again?",
+)
 def counted_once(text: str) -> dict[str, int]:
-    """Finds each word once."""
     return dict.fromkeys(text.lower().split(), 1)
 
 
+@MISTAKES.enter(
+    "running_totals",
+    "run_running_totals",
+    wrong="all numbers are taken before the first total",
+    hint="Which number does the first total need?",
+    kind="laziness",
+)
 def all_at_once(numbers: Iterable[float]) -> Iterator[float]:
-    """Takes all numbers before the first total."""
     taken = list(numbers)
     return (sum(taken[: count + 1]) for count in range(len(taken)))
-
-
-def mistake(problem: str, adapter: str, function: Callable[..., Any]) -> Mistake:
-    """An entry of the catalogue."""
-    wrong = (function.__doc__ or "").rstrip(".").lower()
-    return Mistake(f"{problem}/{function.__name__}", problem, wrong, {adapter: function})
-
-
-MISTAKES = [
-    mistake("moving_average", "run_moving_average", padded),
-    mistake("moving_average", "run_moving_average", truncated),
-    mistake("count_words", "run_count_words", capitals_apart),
-    mistake("count_words", "run_count_words", counted_once),
-    mistake("running_totals", "run_running_totals", all_at_once),
-]
-
-
-def adapters_with(*mistakes: Mistake) -> SimpleNamespace:
-    """The reference's adapters, some replaced. They can be imported while the suite runs."""
-    replaced = {name: function for known in mistakes for name, function in known.replaces.items()}
-    return SimpleNamespace(**{**vars(importlib.import_module("adapters")), **replaced})

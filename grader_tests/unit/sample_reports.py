@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from cs336_checks.rubric import Assignment, load_assignment
 from cs336_grader.grading.journal import shown
 from cs336_grader.judging import scoring
 from cs336_grader.records import (
     Barrier,
+    CheckResult,
     Consequence,
     Finding,
     Isolation,
@@ -17,7 +19,6 @@ from cs336_grader.records import (
     SubmissionRecord,
     Verdict,
 )
-from cs336_grader.rubric import Assignment, load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.unit.two_tracks import two_tracks
 
@@ -60,7 +61,8 @@ def report(
     said = messages or {}
     outcomes = {
         check.id: shown(
-            check.result(
+            CheckResult.of(
+                check,
                 verdict if name in said else Verdict.PASSED,
                 said.get(name, ""),
                 duration_seconds=0.1,

@@ -12,10 +12,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from cs336_checks.rubric import Assignment, load_assignment
 from cs336_grader import interruptions
 from cs336_grader.audit import findings, json_file, page, schema, summary, terminal, workers
 from cs336_grader.audit.records import Audit, Entry, Job, Kind, Listing, Trial, Trials
-from cs336_grader.rubric import Assignment, load_assignment
 from grader_tests.assignments import ROOT
 
 RUBRIC = """

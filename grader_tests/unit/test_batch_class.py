@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.batch import page, regrade, terminal
 from cs336_grader.batch.exports import HandedIn
 from cs336_grader.batch.overview import overview
@@ -21,7 +22,6 @@ from cs336_grader.batch.submissions import Found, Submission
 from cs336_grader.batch.whole_class import row, write_class
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.formats import FORMATS, Destination, publish
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.unit.sample_reports import CASES, DIVIDED, HOSTILE, report
 from grader_tests.unit.submissions import write

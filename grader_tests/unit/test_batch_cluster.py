@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.batch import on_worker
 from cs336_grader.batch.records import Status, saved
 from cs336_grader.batch.settings import Settings, with_digest
 from cs336_grader.batch.slots import CouldNotGradeError
 from cs336_grader.batch.submissions import Submission, digest
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.unit.submissions import write
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.batch import grading
 from cs336_grader.batch.grading import request_for
 from cs336_grader.batch.records import Graded, Record, Status
@@ -17,7 +18,6 @@ from cs336_grader.batch.submissions import Found, find
 from cs336_grader.batch.whole_class import write_class
 from cs336_grader.grading import plan, plan_before
 from cs336_grader.records import Staged
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.unit.sample_reports import CASES
 from grader_tests.unit.submissions import STUBS, pack, write

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.handout import build
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT
 
 pytestmark = [

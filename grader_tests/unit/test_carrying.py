@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import Assignment, RubricError, load_assignment, read_rubric
 from cs336_grader.judging import scoring
-from cs336_grader.records import Consequence, Finding, ProblemResult, Verdict
-from cs336_grader.rubric import Assignment, RubricError, load_assignment, read_rubric
+from cs336_grader.records import CheckResult, Consequence, Finding, ProblemResult, Verdict
 from grader_tests.assignments import TINY
 
 ASSIGNMENT = load_assignment(TINY)
@@ -41,9 +41,9 @@ def graded(
     assignment = built(carry_forward=carry_forward)
     problems = tuple(assignment.rubric.problems)
     outcomes = {
-        check.id: check.result(Verdict.FAILED, mistakes=mistakes[name])
+        check.id: CheckResult.of(check, Verdict.FAILED, mistakes=mistakes[name])
         if name in mistakes
-        else check.result(Verdict.PASSED)
+        else CheckResult.of(check, Verdict.PASSED)
         for name, check in assignment.checks.items()
     }
     checks = scoring.check_results(assignment, problems, outcomes, "absent")
@@ -92,7 +92,7 @@ def uncarried(mistake: str, *, carry_forward: bool = True) -> str:
     """What is said where the last problem alone is graded and all of it fails for a mistake."""
     assignment = built(carry_forward=carry_forward)
     outcomes = {
-        check.id: check.result(Verdict.FAILED, mistakes=(mistake,))
+        check.id: CheckResult.of(check, Verdict.FAILED, mistakes=(mistake,))
         for check in map(assignment.checks.__getitem__, TOTALS)
     }
     checks = scoring.check_results(assignment, ("running_totals",), outcomes, "absent")

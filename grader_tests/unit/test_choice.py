@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import adapters_of_tracks, load_assignment
 from cs336_grader.judging.choice import (
     UnknownNameError,
-    adapters_of_tracks,
     attempted_problems,
     choice_told,
     named_problems,
 )
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT, TINY
 from grader_tests.unit.two_tracks import two_tracks
 

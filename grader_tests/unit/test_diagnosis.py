@@ -10,17 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.comparison import Comparison
-from tests.diagnosis import Suspect, diagnose, matches, recognise
-from tests.differences import Tolerance
-from tests.fingerprints import (
+from cs336_checks.catalogue import Mistake
+from cs336_checks.comparison import Comparison
+from cs336_checks.diagnosis import Suspect, diagnose, matches, recognise
+from cs336_checks.differences import Tolerance
+from cs336_checks.fingerprints import (
     Fingerprint,
     FingerprintFile,
     FingerprintFolder,
     Group,
-    Mistake,
     fingerprint,
 )
+from cs336_checks.suite_folder import SuiteFolder
+from grader_tests.assignments import ROOT
 
 TOLERANCE = Tolerance(1e-4, 1e-4)
 RIGHT = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
@@ -29,6 +31,11 @@ TURNED = Mistake("rope/turned", "rope", "the turn goes backwards", "Which way is
 SIGNED = Mistake("rope/signed", "rope", "a sign is wrong", "Look at signs.")
 LATE = Mistake("rope/late", "rope", "positions count from 1", "Where do they begin?")
 NORMED = Mistake("block/normed", "block", "the sum is normalized", "What enters?")
+
+
+def title(problem: str) -> str:
+    """A problem's title within a sentence."""
+    return SuiteFolder(ROOT / "tests").title(problem)
 
 
 def comparison(
@@ -48,7 +55,7 @@ def suspect(value: object, *mistakes: Mistake) -> Suspect:
 
 def told(found: Comparison, *suspects: Suspect, problem: str = "rope") -> str:
     """What is told, with 40 mistakes known."""
-    diagnosis = diagnose(found, suspects, problem, 40)
+    diagnosis = diagnose(found, suspects, problem, 40, title)
     return "" if diagnosis is None else diagnosis.text
 
 
@@ -61,7 +68,7 @@ def test_the_mistake_is_named_with_how_sure_that_is() -> None:
         "Which belong together?\n"
         "It agrees to 2e-05, and none of the other 39 known mistakes gives it."
     )
-    found = diagnose(comparison(actual), suspects, "rope", 40)
+    found = diagnose(comparison(actual), suspects, "rope", 40, title)
     assert found is not None
     assert found.mistakes == ("rope/paired",)
 
@@ -98,7 +105,7 @@ def test_a_wrong_part_is_named_with_what_is_right() -> None:
 
 def test_a_mistake_beside_a_wrong_part_is_named_alone() -> None:
     """The part is only mentioned, and only the other is accused."""
-    found = diagnose(comparison(-RIGHT), [suspect(-RIGHT, NORMED, PAIRED)], "block", 40)
+    found = diagnose(comparison(-RIGHT), [suspect(-RIGHT, NORMED, PAIRED)], "block", 40, title)
     assert found is not None
     assert found.text.startswith(
         "Given your rotary position embedding, your output is what you get when the sum is"
@@ -199,19 +206,19 @@ def saved(folder: Path, *values: Tensor) -> FingerprintFolder:
 def test_fingerprints_name_a_mistake(tmp_path: Path) -> None:
     """A few elements of each are enough."""
     prints = saved(tmp_path, -RIGHT, 2 * RIGHT)
-    found = recognise(comparison(2 * RIGHT), prints)
+    found = recognise(comparison(2 * RIGHT), prints, title)
     assert found is not None
     assert "when it is 1.\nWhy?" in found.text
     assert found.mistakes == ("rope/1",)
-    assert recognise(comparison(3 * RIGHT), prints) is None
+    assert recognise(comparison(3 * RIGHT), prints, title) is None
 
 
 def test_a_mistake_that_would_have_failed_before_is_not_meant(tmp_path: Path) -> None:
     """What the submission passed clears it of what fails there."""
     prints = saved(tmp_path, -RIGHT, 2 * RIGHT)
-    assert recognise(comparison(2 * RIGHT, position=1), prints) is None
+    assert recognise(comparison(2 * RIGHT, position=1), prints, title) is None
 
 
 def test_without_fingerprints_nothing_is_said(tmp_path: Path) -> None:
     """A suite may have none."""
-    assert recognise(comparison(-RIGHT), FingerprintFolder(tmp_path)) is None
+    assert recognise(comparison(-RIGHT), FingerprintFolder(tmp_path), title) is None

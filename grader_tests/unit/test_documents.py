@@ -143,13 +143,13 @@ def test_tree_names_only_what_is_there() -> None:
 
 
 def test_tree_leaves_nothing_out() -> None:
-    """README's tree has every top-level folder, every part of the reference and of the grader."""
+    """README's tree has every top-level folder, every part of the packages."""
     entries: set[str] = set()
     for path in tracked_files():
         first, *inner = path.parts
         if inner:
             entries.add(f"{first}/")
-        if first in {"cs336_basics", "cs336_grader"} and inner[0] != "__init__.py":
+        if first in {"cs336_basics", "cs336_checks", "cs336_grader"} and inner[0] != "__init__.py":
             entries.add(f"{first}/{inner[0]}{'/' if inner[1:] else ''}")
     assert entries <= tree().keys()
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
+from cs336_checks.exceptions import remark
 from cs336_grader.judging.verdict import case_result
 from cs336_grader.running.faults import SubmissionError
-from tests.exceptions import remark
 
 
 def run_rope(d_k: int) -> None:

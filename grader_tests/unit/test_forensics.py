@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.comparison import Comparison
-from tests.differences import Tolerance
-from tests.forensics import examine
+from cs336_checks.comparison import Comparison
+from cs336_checks.differences import Tolerance
+from cs336_checks.forensics import examine
 
 TOLERANCE = Tolerance(1e-4, 1e-4)
 SEEDS = st.integers(0, 2**32 - 1)

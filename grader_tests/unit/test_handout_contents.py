@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.handout.contents import Handout, build
 from cs336_grader.handout.leaks import leaks
 from cs336_grader.handout.manifest import MANIFEST, Manifest
 from cs336_grader.judging.choice import UnknownNameError
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ASSIGNMENT, ROOT, TINY
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.handout import (
     Action,
     Change,
@@ -17,7 +18,6 @@ from cs336_grader.handout import (
     read_manifest,
 )
 from cs336_grader.handout.manifest import MANIFEST, ManifestError, manifest
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 
 CHECKS, ADAPTERS, SOLUTION = (

@@ -23,12 +23,15 @@ def noted(result: CheckResult) -> CheckResult:
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, -1.0])
 def test_durations_are_finite(seconds: float) -> None:
     """No number in the report is strange."""
-    assert noted(CHECK.result(Verdict.PASSED, duration_seconds=seconds)).duration_seconds == 0.0
+    assert (
+        noted(CheckResult.of(CHECK, Verdict.PASSED, duration_seconds=seconds)).duration_seconds
+        == 0.0
+    )
 
 
 def test_messages_are_plain_and_capped() -> None:
     """What a student wrote is cleaned and cut."""
-    message = noted(CHECK.result(Verdict.FAILED, f"\n\x1b[31m{'x' * 10_000}")).message
+    message = noted(CheckResult.of(CHECK, Verdict.FAILED, f"\n\x1b[31m{'x' * 10_000}")).message
     assert message.startswith("xxx")
     assert message.endswith("…")
     assert len(message) <= MAX_MESSAGE

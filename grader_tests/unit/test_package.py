@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.cli import main
 from cs336_grader.platforms import archive
 from cs336_grader.platforms.gradescope import Metadata, read_metadata
 from cs336_grader.project import pinned
 from cs336_grader.reports import gradescope
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import ROOT, TINY
 from grader_tests.unit.sample_reports import report
 
@@ -27,7 +27,7 @@ def test_what_grading_needs_is_packed_and_nothing_else() -> None:
     files = archive.gradescope(load_assignment(ROOT), 10)
     scripts = {"setup.sh", "run_autograder", "requirements.txt"}
     folders = {name.partition("/")[0] for name in files} - scripts
-    assert folders == {"cs336_grader", "cs336_basics", "known_mistakes", "tests"}
+    assert folders == {"cs336_basics", "cs336_checks", "cs336_grader", "known_mistakes", "tests"}
     for name in ("tests/rubric.toml", "cs336_basics/model.py", "cs336_grader/worker/session.py"):
         assert files[name] == (ROOT / name).read_bytes()
     assert not [name for name in files if "__pycache__" in name]

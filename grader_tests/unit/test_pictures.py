@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from cs336_checks.comparison import CheckFailedError
+from cs336_checks.differences import Tolerance
+from cs336_checks.pictures import MOST_COLUMNS, MOST_ROWS, error_picture
+from cs336_checks.rubric import Check, Tier
+from cs336_checks.snapshots import Snapshot
 from cs336_grader.judging.verdict import case_result, check_result
-from cs336_grader.records import Picture, Tier
-from cs336_grader.rubric import Check
-from tests.comparison import CheckFailedError
-from tests.differences import Tolerance
-from tests.pictures import MOST_COLUMNS, MOST_ROWS, error_picture
-from tests.snapshots import Snapshot
+from cs336_grader.records import Picture
 
 TOLERANCE = Tolerance(1e-3, 0.0)
 CHECK = Check("test_x", "x", Tier.CORE, "tests/test_x.py", "Is so.")

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader import pipeline
 from cs336_grader.judging.choice import UnknownNameError
 from cs336_grader.records import (
@@ -20,7 +21,6 @@ from cs336_grader.records import (
 )
 from cs336_grader.reports.formats import FORMATS, Destination
 from cs336_grader.request import Request
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 from grader_tests.judged import judge_with, result
 from grader_tests.unit.readers import READERS

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from cs336_checks.rubric import RubricError, load_assignment
 from cs336_grader.judging import scoring
 from cs336_grader.policy.rulebook import RuleBook
-from cs336_grader.records import Consequence, Finding, Verdict
-from cs336_grader.rubric import RubricError, load_assignment
+from cs336_grader.records import CheckResult, Consequence, Finding, Verdict
 from grader_tests.assignments import ASSIGNMENT, TINY
 
 from .test_rubric import RUBRIC, assignment
@@ -82,7 +82,7 @@ def test_a_finding_costs_the_points_and_not_the_verdict() -> None:
     """Of its own problem alone; a human look costs nothing."""
     tiny = load_assignment(TINY)
     problems = tuple(tiny.rubric.problems)
-    outcomes = {check.id: check.result(Verdict.PASSED) for check in tiny.checks.values()}
+    outcomes = {check.id: CheckResult.of(check, Verdict.PASSED) for check in tiny.checks.values()}
     checks = scoring.check_results(tiny, problems, outcomes, "absent")
     findings = [
         Finding("moving_average", "a.py", 1, "statistics.mean", COSTS, ""),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from cs336_basics.train_bpe import merge_pairs, train_bpe
-from tests.draws import Draws
+from cs336_checks.draws import Draws
 from tests.texts import END_OF_TEXT, beginnings, foreign, messy, stories
 from tests.vocabularies import GPT2_BYTES, GPT2_PATTERN, PRINTABLE
 

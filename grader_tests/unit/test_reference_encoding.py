@@ -13,7 +13,7 @@ from cs336_basics.batch_merging import BatchMerger
 from cs336_basics.pretokenization import ASCII_PRETOKEN, PRETOKEN, pretokenize
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import merge_pairs
-from tests.draws import Draws
+from cs336_checks.draws import Draws
 from tests.texts import foreign, messy, stories, story
 from tests.vocabularies import gpt2
 

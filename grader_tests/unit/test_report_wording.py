@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from cs336_checks.exceptions import remark
+from cs336_checks.rubric import Tier
 from cs336_grader.judging.verdict import case_result, check_result
-from cs336_grader.records import Tier
 from cs336_grader.reports import summary, terminal
 from cs336_grader.reports.formats import FORMATS
 from cs336_grader.running.faults import SubmissionError
@@ -16,7 +17,6 @@ from grader_tests.assignments import ASSIGNMENT as OWN
 from grader_tests.judged import CHECKS
 from grader_tests.unit.readers import unescaped
 from grader_tests.unit.sample_reports import CASES, report
-from tests.exceptions import remark
 
 
 @pytest.mark.parametrize("name", ["html", "gradescope", "github-summary", "classroom"])

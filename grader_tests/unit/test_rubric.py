@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cs336_grader.records import Tier
-from cs336_grader.rubric import RubricError, load_assignment
+from cs336_checks.rubric import RubricError, Tier, load_assignment
 from grader_tests.assignments import ROOT, TINY
 from grader_tests.unit.submissions import write
 

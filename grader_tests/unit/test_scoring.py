@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from cs336_checks.rubric import load_assignment
 from cs336_grader.judging import scoring
 from cs336_grader.records import CheckResult, ProblemResult, TrackResult, Verdict
-from cs336_grader.rubric import load_assignment
 from grader_tests.assignments import TINY
 
 ASSIGNMENT = load_assignment(TINY)
@@ -19,7 +19,7 @@ def outcomes(passed: Iterable[str], other: Verdict = Verdict.FAILED) -> dict[str
     """A result for each check; those not named have another verdict."""
     passing = set(passed)
     return {
-        check.id: check.result(Verdict.PASSED if name in passing else other)
+        check.id: CheckResult.of(check, Verdict.PASSED if name in passing else other)
         for name, check in ASSIGNMENT.checks.items()
     }
 
@@ -94,7 +94,7 @@ def test_absent_outcomes_say_why() -> None:
 def test_outcomes_of_other_checks_count_nothing() -> None:
     """The suite cannot add to the denominator, nor to the score."""
     bonus = replace(ASSIGNMENT.checks["test_count_words"], name="test_bonus")
-    found = outcomes([]) | {bonus.id: bonus.result(Verdict.PASSED)}
+    found = outcomes([]) | {bonus.id: CheckResult.of(bonus, Verdict.PASSED)}
     assert set(checks(found)) == set(EVERYTHING)
 
 

@@ -11,10 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.comparison import CheckFailedError, Comparison, assert_refuses, size
-from tests.differences import Tolerance, difference
-from tests.memory import MEBIBYTE, Memory
-from tests.snapshots import Snapshot, SnapshotFolder
+from cs336_checks.comparison import CheckFailedError, Comparison, assert_refuses, size
+from cs336_checks.differences import Tolerance, difference
+from cs336_checks.memory import MEBIBYTE, Memory
+from cs336_checks.snapshots import Snapshot, SnapshotFolder
 
 
 def test_another_shape_of_the_same_numbers_is_saved_anew(tmp_path: Path) -> None:

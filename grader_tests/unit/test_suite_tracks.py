@@ -1,4 +1,4 @@
-"""The suite's own reading of the rubric, which must be the grader's."""
+"""A student's run takes the checks that a grader takes."""
 
 from itertools import product
 from pathlib import Path
@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from cs336_grader.judging.choice import attempted_problems, attempted_tracks
-from cs336_grader.rubric import load_assignment
-from grader_tests.assignments import ROOT, TINY
+from cs336_checks.rubric import attempted_tracks, load_assignment, read_rubric
+from cs336_checks.tracks import Tracks
+from cs336_grader.judging.choice import attempted_problems
+from grader_tests.assignments import ASSIGNMENT, TINY
 from grader_tests.unit.two_tracks import two_tracks
-from tests.tracks import Tracks
 
 NUMBERS, WORDS, EXTRA = "run_moving_average", "run_count_words", "run_running_totals"
 
@@ -65,7 +65,7 @@ def test_a_student_runs_what_is_graded(tmp_path: Path, name: str) -> None:
             {adapter for adapter, kind in zip(every, kinds, strict=True) if kind == wanted}
             for wanted in ("filled", "stub")
         )
-        tracks = Tracks(folder / "tests" / "rubric.toml", adapters(filled, stubs))
+        tracks = Tracks(assignment.rubric, adapters(filled, stubs))
         for chosen in [[], *([track] for track in assignment.rubric.tracks)]:
             if not filled:
                 filled, stubs = stubs, set()
@@ -88,28 +88,24 @@ def test_a_student_runs_what_is_graded(tmp_path: Path, name: str) -> None:
 )
 def test_what_is_filled_in_chooses_the_track(filled: set[str], expected: set[str]) -> None:
     """Where both tracks' stubs are there; not what the other track is built on."""
-    assignment = load_assignment(ROOT)
+    assignment = ASSIGNMENT
     stubs = set(assignment.adapter_names - filled)
-    tracks = Tracks(adapters=adapters(filled, stubs))
-    assert set(tracks.attempted()) == expected
+    tracks = Tracks(assignment.rubric, adapters(filled, stubs))
+    assert set(tracks.attempted) == expected
     if filled:
         assert set(attempted_tracks(assignment.rubric, filled, stubs)) == expected
 
 
 def test_the_reasons(tmp_path: Path) -> None:
     """They say what is missing, and what to do where there is something to do."""
-    tracks = Tracks(two_tracks(tmp_path) / "tests" / "rubric.toml", adapters({NUMBERS}, {WORDS}))
+    rubric = read_rubric(two_tracks(tmp_path) / "tests" / "rubric.toml")
+    tracks = Tracks(rubric, adapters({NUMBERS}, {WORDS}))
     words = tracks.why_left_out("test_count_words")
     assert words == "Words: no adapter is filled in; to run it: --track words"
     totals = tracks.why_left_out("test_running_totals")
     assert totals == "extra: run_running_totals is not filled in; to run it: -k running_totals"
     assert not tracks.why_left_out("test_of_my_own")
     classic = {"run_gelu", "run_dropout"}
-    modern = Tracks(adapters=adapters(classic | {"run_softmax"}, {"run_rope"}))
+    modern = Tracks(ASSIGNMENT.rubric, adapters(classic | {"run_softmax"}, {"run_rope"}))
     told = "Modern track: filled in is only run_softmax; to run it: --track modern"
     assert modern.why_left_out("test_rope_worked_example") == told
-
-
-def test_the_suite_knows_every_check() -> None:
-    """Parts, corners and advice included."""
-    assert Tracks().problem_of.keys() == load_assignment(ROOT).checks.keys()

@@ -2,9 +2,9 @@
 
 import pytest
 
+from cs336_checks.rubric import Check, Tier
 from cs336_grader.judging.verdict import CaseResult, case_result, check_result
-from cs336_grader.records import Tier, Verdict
-from cs336_grader.rubric import Check
+from cs336_grader.records import Verdict
 from cs336_grader.running.faults import NoAdaptersError, SubmissionError
 
 CHECK = Check("test_x", "x", Tier.CORE, "tests/test_x.py", "Is so.")

@@ -1,13 +1,14 @@
 """Checks of the running totals."""
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
+from cs336_checks.draws import Draws
 
-def test_running_totals(adapters: Any, draw: random.Random) -> None:
+
+def test_running_totals(adapters: Any, draw: Draws) -> None:
     """Gives the total so far after each number."""
-    numbers = [float(draw.randint(-9, 9)) for _ in range(8)]
+    numbers = draw.integers(8, low=-9, high=10).double().tolist()
     totals = [float(total) for total in adapters.run_running_totals(numbers)]
     wanted = [sum(numbers[: count + 1]) for count in range(len(numbers))]
     assert totals == wanted, "A total is not the sum of the numbers up to it."

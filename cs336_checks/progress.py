@@ -9,12 +9,12 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import pytest
 
 from .failures import failure
-from .problems import Problem, problem_of_checks, problems
+from .rubric import Problem, Rubric
 from .standing import (
     ADVICE,
     FAILED,
@@ -26,8 +26,8 @@ from .standing import (
     next_step,
     total,
 )
+from .suite_folder import SuiteFolder
 
-HERE = Path(__file__).parent
 # Of a check's cases, the first of these decides.
 WORST_FIRST = (FAILED, UNWRITTEN, ADVICE, SKIPPED, PASSED)
 
@@ -44,8 +44,10 @@ class Progress:
         misspelt: what was asked for, where there is nothing of the name.
     """
 
-    def __init__(self) -> None:
-        self.problem_of = problem_of_checks()
+    def __init__(self, suite: SuiteFolder) -> None:
+        self.suite = suite
+        self.rubric = suite.rubric
+        self.problem_of = suite.problem_of
         self.cases: dict[str, set[str]] = defaultdict(set)
         self.messages: dict[str, str] = {}
         self.advice: dict[str, str] = {}
@@ -56,8 +58,8 @@ class Progress:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Let ``-k`` take the names of problems, and "advice"."""
         name = getattr(item, "originalname", "")
-        if name in self.problem_of and item.path.parent == HERE:
-            item.extra_keyword_matches.add(self.problem_of[name].id)
+        if name in self.problem_of and item.path.parent == self.suite.path:
+            item.extra_keyword_matches.add(self.problem_of[name])
             if self.is_advice(item):
                 item.extra_keyword_matches.add(ADVICE)
 
@@ -77,7 +79,7 @@ class Progress:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Note what a stub says, where one was reached; tell in words what else failed."""
         error = None if call.excinfo is None else call.excinfo.value
-        unwritten = isinstance(error, NotImplementedError) and is_of_a_stub(str(error))
+        unwritten = isinstance(error, NotImplementedError) and self.is_of_a_stub(str(error))
         told = None if unwritten else failure(item, call)
         if not unwritten and told is None:
             return (yield)
@@ -98,10 +100,15 @@ class Progress:
             vars(report).update(longrepr=told)
         return report
 
+    def is_of_a_stub(self, text: str) -> bool:
+        """Return True for an exception that says that a problem is not written."""
+        return not text or text.partition(":")[0] in self.rubric.problems
+
     def is_advice(self, item: pytest.Item) -> bool:
         """Whether a case is of a check that earns no points."""
         name = getattr(item, "originalname", "")
-        return name in self.problem_of and name in self.problem_of[name].advice
+        problem = self.rubric.problems.get(self.problem_of.get(name, ""))
+        return problem is not None and name in problem.advice
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport
@@ -114,15 +121,15 @@ class Progress:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what became of a case."""
         file, _, case = report.location
-        check = self.problem_of.get(case.partition("[")[0])
-        if check is None or PurePath(file).parent.name != HERE.name:
+        problem = self.problem_of.get(case.partition("[")[0])
+        if problem is None or PurePath(file).parent.name != self.suite.path.name:
             return
         if hasattr(report, "unwritten"):
             self.cases[case.partition("[")[0]].add(UNWRITTEN)
-            self.messages.setdefault(check.id, report.unwritten)
+            self.messages.setdefault(problem, report.unwritten)
         elif hasattr(report, "advice"):
             self.cases[case.partition("[")[0]].add(ADVICE)
-            self.advice[case.partition("[")[0]] = f"{check.id}: {report.advice}"
+            self.advice[case.partition("[")[0]] = f"{problem}: {report.advice}"
         elif report.when == "call" or not report.passed:
             self.cases[case.partition("[")[0]].add(report.outcome)
 
@@ -137,12 +144,18 @@ class Progress:
     def show(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show each problem that was run, the total if all were, and what to do next."""
         rows = [
-            Row(problem, self.outcomes(problem), whole=self.is_whole(problem))
-            for problem in problems().values()
+            Row(
+                name,
+                problem,
+                self.outcomes(problem),
+                whole=self.is_whole(problem),
+                edge_share=self.rubric.scoring.edge_share,
+            )
+            for name, problem in self.rubric.problems.items()
         ]
         rows = [row for row in rows if row.was_run]
         if self.misspelt:
-            write(terminalreporter, near_names(self.misspelt, self.problem_of))
+            write(terminalreporter, near_names(self.misspelt, self.rubric))
         if not rows:
             return
         terminalreporter.write_sep("=", "progress, in checks (below, pytest counts their cases)")
@@ -150,36 +163,35 @@ class Progress:
             colour = {"green": True} if row.is_done else {"red": True} if row.failed else {}
             terminalreporter.write_line(row.line(), **colour)
         ordered = [self.advice[name] for name in self.problem_of if name in self.advice]
-        told = [*total(rows), *advice_lines(ordered), *next_step(rows, self.messages)]
+        told = [
+            *total(rows, self.rubric),
+            *advice_lines(ordered),
+            *next_step(rows, self.rubric, self.messages),
+        ]
         write(terminalreporter, told)
 
     def outcomes(self, problem: Problem) -> dict[str, str]:
         """What became of each check of a problem that was run."""
         return {
             name: next(one for one in WORST_FIRST if one in self.cases[name])
-            for name in problem.checks
+            for _, name in problem.checks()
             if self.cases.get(name)
         }
 
     def is_whole(self, problem: Problem) -> bool:
         """Whether every case of every check was run."""
-        return all(name in self.cases and name not in self.left_out for name in problem.checks)
+        return all(name in self.cases and name not in self.left_out for _, name in problem.checks())
 
 
-def is_of_a_stub(text: str) -> bool:
-    """Whether an exception says that a problem is not written; a package may raise others."""
-    return not text or text.partition(":")[0] in problems()
-
-
-def near_names(asked: str, checks: Iterable[str]) -> list[str]:
+def near_names(asked: str, rubric: Rubric) -> list[str]:
     """What there is instead of a name that nothing has."""
-    known = [*problems(), *checks]
+    known = [*rubric.problems, *rubric.problem_of_checks()]
     words = [word for word in re.findall(r"\w+", asked) if not any(word in one for one in known)]
     near = [one for word in words for one in difflib.get_close_matches(word, known, n=2)]
     meant = f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
     return [
         f"No problem or check is called {asked!r}.{meant}",
-        f"The problems are {', '.join(problems())}.",
+        f"The problems are {', '.join(rubric.problems)}.",
     ]
 
 

@@ -23,17 +23,23 @@ IGNORED = "With other weights your output stays the same: do you load those that
 
 
 class Watched:
-    """Adapters as they are, but for a note of the last call that was given weights."""
+    """Adapters that note the last call that was given weights.
 
-    def __init__(self, adapters: Any) -> None:
+    Args:
+        adapters: the submission's.
+        module: the name of the suite's own module of adapters, which has the published signatures.
+    """
+
+    def __init__(self, adapters: Any, module: str) -> None:
         self._adapters = adapters
+        self._module = module
         self._last: tuple[Callable[..., Any], inspect.BoundArguments] | None = None
 
     def __getattr__(self, name: str) -> Any:
         """An adapter, or what else there is of the name."""
         found = getattr(self._adapters, name)
         # The other process's functions have no signature: the published one is that of the suite's.
-        published = getattr(importlib.import_module("tests.adapters"), name, None)
+        published = getattr(importlib.import_module(self._module), name, None)
         if not inspect.isfunction(published) or not weights(inspect.signature(published)):
             return found
 

@@ -1,14 +1,13 @@
 """What tests/rubric.toml holds, as a model that refuses what does not fit."""
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
-
-from cs336_grader.records import Tier
 
 RUBRIC = Path("tests", "rubric.toml")
 
@@ -27,6 +26,14 @@ Parts = Annotated[dict[str, SomeNames], BeforeValidator(parts), Field(min_length
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Sentence = Annotated[str, Field(min_length=1)]
+
+
+class Tier(StrEnum):
+    """How a check counts."""
+
+    CORE = "core"
+    EDGE = "edge"
+    ADVICE = "advice"
 
 
 class RubricError(Exception):
@@ -121,6 +128,21 @@ class Problem(Rules):
         yield from ((Tier.EDGE, name) for name in self.edge)
         yield from ((Tier.ADVICE, name) for name in self.advice)
 
+    def scored(self) -> list[str]:
+        """Return the checks that earn points."""
+        return [name for tier, name in self.checks() if tier is not Tier.ADVICE]
+
+    def earned(self, passed: Container[str], edge_share: float) -> float:
+        """Return the points for the checks that passed.
+
+        Every part of the core counts alike and is earned when all its checks passed. The edge
+        counts as far as the core was earned, each check alike.
+        """
+        core = share(all(name in passed for name in part) for part in self.core.values())
+        edge = share(name in passed for name in self.edge)
+        reserved = edge_share if self.edge else 0.0
+        return self.points * core * (1 - reserved + reserved * edge)
+
 
 class Rubric(Table):
     """All of rubric.toml.
@@ -144,6 +166,12 @@ class Rubric(Table):
     rules: Rules = Rules()
     tracks: dict[str, Sentence] = {}
     problems: Annotated[dict[str, Problem], Field(min_length=1)]
+
+    def problem_of_checks(self) -> dict[str, str]:
+        """Return the problem that each check belongs to, by its id, in the rubric's order."""
+        return {
+            check: name for name, problem in self.problems.items() for _, check in problem.checks()
+        }
 
     def full_marks(self, tracks: Collection[str] = ()) -> float:
         """What there is to earn in these tracks, in all if none is named, without extra points."""
@@ -178,6 +206,12 @@ class Rubric(Table):
             for name in self.rules.forbidden
             if name.isidentifier() and name not in sys.stdlib_module_names
         ]
+
+
+def share(held: Iterable[bool]) -> float:
+    """Return the share of these that are true, and 1 if there are none."""
+    counted = list(held)
+    return sum(counted) / len(counted) if counted else 1.0
 
 
 def holds(rule: str, name: str) -> bool:

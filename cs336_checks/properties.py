@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from .comparison import CheckFailedError, require
 from .snapshots import Snapshot
 
 
@@ -18,37 +19,46 @@ def gradient(call: Callable[[Tensor], Tensor], x: Tensor, upstream: Tensor) -> T
         upstream: the gradient of the output, of its shape.
 
     Raises:
-        AssertionError: the output cannot be differentiated.
+        CheckFailedError: the output cannot be differentiated.
     """
     leaf = x.detach().clone().requires_grad_()
     output = call(leaf)
-    assert isinstance(output, Tensor), "A tensor is expected."
-    assert output.requires_grad, (
-        "Your output is cut off from the input: no gradient flows back through it."
+    require(isinstance(output, Tensor), "A tensor is expected.")
+    require(
+        output.requires_grad,
+        "Your output is cut off from the input: no gradient flows back through it.",
     )
-    assert output.shape == upstream.shape, (
-        f"Shape {tuple(upstream.shape)} is expected; yours is {tuple(output.shape)}."
-    )
+    require_shape(output, upstream)
     output.backward(upstream.to(output.dtype))  # type: ignore[no-untyped-call]  # torch's stub
-    assert leaf.grad is not None, "No gradient reached the input."
+    if leaf.grad is None:
+        raise CheckFailedError("No gradient reached the input.")
     return leaf.grad
+
+
+def require_shape(actual: Tensor, expected: Tensor) -> None:
+    """Fail the check unless two tensors have one shape."""
+    require(
+        actual.shape == expected.shape,
+        f"Shape {tuple(expected.shape)} is expected; yours is {tuple(actual.shape)}.",
+    )
 
 
 def assert_differs(actual: Tensor, other: Tensor, sentence: str) -> None:
     """The two are farther apart somewhere than any rounding explains, or the sentence is said."""
-    assert (actual - other).abs().max() > 0.05, sentence
+    require((actual - other).abs().max() > 0.05, sentence)
 
 
 def without_dropout(call: Callable[[], Tensor]) -> Tensor:
     """What a call gives in which nothing is to be dropped.
 
     Raises:
-        AssertionError: it gives no tensor, or a second call something else.
+        CheckFailedError: it gives no tensor, or a second call something else.
     """
     first, second = call(), call()
-    assert isinstance(first, Tensor), "A tensor is expected."
-    assert not (first - second).abs().max() > 0.05, (
-        "Two calls in a row differ: dropout is active where nothing is to be dropped."
+    require(isinstance(first, Tensor), "A tensor is expected.")
+    require(
+        not (first - second).abs().max() > 0.05,
+        "Two calls in a row differ: dropout is active where nothing is to be dropped.",
     )
     return first
 
@@ -64,15 +74,16 @@ def assert_leaves_arguments(
         arguments: the tensors given.
 
     Raises:
-        AssertionError: a tensor was changed or the results differ.
+        CheckFailedError: a tensor was changed or the results differ.
     """
     before = [argument.clone() for argument in arguments]
     first = call(*arguments)
-    assert isinstance(first, Tensor), "A tensor is expected."
+    require(isinstance(first, Tensor), "A tensor is expected.")
     first = first.detach().clone()
     for i, (argument, value) in enumerate(zip(arguments, before, strict=True)):
-        assert torch.equal(argument, value), (
-            f"Your function changed tensor {i + 1} of the {len(arguments)} it was given."
+        require(
+            torch.equal(argument, value),
+            f"Your function changed tensor {i + 1} of the {len(arguments)} it was given.",
         )
     snapshot.assert_close(call(*arguments), first, "the second of two calls", atol=1e-6, rtol=1e-6)
 
@@ -90,20 +101,19 @@ def assert_dropped(
         name: what is compared, in words.
 
     Raises:
-        AssertionError: a value is something else, or too many or too few are 0.
+        CheckFailedError: a value is something else, or too many or too few are 0.
     """
-    assert isinstance(actual, Tensor), "A tensor is expected."
-    assert actual.shape == values.shape, (
-        f"Shape {tuple(values.shape)} is expected; yours is {tuple(actual.shape)}."
-    )
+    require(isinstance(actual, Tensor), "A tensor is expected.")
+    require_shape(actual, values)
     scaled = values / (1 - p)
     kept = actual.abs() > scaled.abs() / 2
     snapshot.assert_close(actual, torch.where(kept, scaled, 0.0), name)
     count, dropped = kept.numel(), int((~kept).sum())
     # Hoeffding's bound: by chance the count is off by more once in 10^10 runs.
     allowed = math.sqrt(count / 2 * math.log(2e10))
-    assert abs(dropped - p * count) <= allowed, (
-        f"{name}: {dropped} of {count} elements are dropped, where p is {p}."
+    require(
+        abs(dropped - p * count) <= allowed,
+        f"{name}: {dropped} of {count} elements are dropped, where p is {p}.",
     )
 
 
@@ -115,9 +125,10 @@ def assert_drawn_apart(dropped: Tensor, *axes: str) -> None:
         axes: what each axis consists of, in the plural.
 
     Raises:
-        AssertionError: the draws are the same along an axis.
+        CheckFailedError: the draws are the same along an axis.
     """
     for dim, axis in enumerate(axes):
-        assert not torch.equal(dropped, dropped.roll(1, dim)), (
-            f"Dropout is the same for all {axis}: draw for each of them."
+        require(
+            not torch.equal(dropped, dropped.roll(1, dim)),
+            f"Dropout is the same for all {axis}: draw for each of them.",
         )

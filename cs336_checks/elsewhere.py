@@ -1,15 +1,20 @@
 """Imports the submission of another folder as if it were the one beside the suite."""
 
+import importlib
 import sys
 import tomllib
 from pathlib import Path
 
-import tests
 
+def prefer(folder: Path, suite: str) -> None:
+    """Look for modules in a folder first; pytest has put others before it meanwhile.
 
-def prefer(folder: Path) -> None:
-    """Look for modules in a folder first; pytest has put others before it meanwhile."""
-    for paths, place in ((sys.path, folder), (tests.__path__, folder / "tests")):
+    Args:
+        folder: the submission's folder.
+        suite: the name of the package of checks, which holds the adapters.
+    """
+    checks = importlib.import_module(suite)
+    for paths, place in ((sys.path, folder), (checks.__path__, folder / suite)):
         if paths[0] != str(place):
             paths.insert(0, str(place))
 

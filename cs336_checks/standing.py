@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from .failures import run_pytest
-from .problems import Problem, problems, track_titles
+from .rubric import Problem, Rubric
 
 UNWRITTEN = "not written yet"
 ADVICE = "advice"
@@ -16,13 +16,25 @@ class Row:
     """One problem as a run has found it.
 
     Args:
+        name: the problem's id.
         problem: the problem.
         outcomes: what became of the checks that were run.
         whole: whether all were.
+        edge_share: the share of the points that edge checks earn.
     """
 
-    def __init__(self, problem: Problem, outcomes: dict[str, str], *, whole: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        problem: Problem,
+        outcomes: dict[str, str],
+        *,
+        whole: bool,
+        edge_share: float,
+    ) -> None:
+        self.name = name
         self.problem = problem
+        self.edge_share = edge_share
         self.outcomes = outcomes
         self.passed = {name for name, outcome in outcomes.items() if outcome == PASSED}
         self.was_run = any(outcome != SKIPPED for outcome in outcomes.values())
@@ -30,18 +42,18 @@ class Row:
         self.has_points = whole and SKIPPED not in outcomes.values()
         self.unwritten = UNWRITTEN in outcomes.values()
         self.track = problem.track
-        self.failed = any(outcomes.get(name) == FAILED for name in problem.scored)
-        self.is_done = self.has_points and self.passed.issuperset(problem.scored)
+        self.failed = any(outcomes.get(name) == FAILED for name in problem.scored())
+        self.is_done = self.has_points and self.passed.issuperset(problem.scored())
 
     @property
     def score(self) -> float:
         """The points that were earned."""
-        return self.problem.earned(self.passed)
+        return round(self.problem.earned(self.passed, self.edge_share), 2)
 
     def line(self) -> str:
         """The problem, its points, and what keeps it from more."""
         points = f"{self.score:>6g} / {self.problem.points:<3g}" if self.has_points else " " * 12
-        return f"{self.problem.id:<32}{points}  {self.remark()}".rstrip()
+        return f"{self.name:<32}{points}  {self.remark()}".rstrip()
 
     def remark(self) -> str:
         """What became of the checks, in few words."""
@@ -58,36 +70,37 @@ class Row:
         return f"{len(self.passed)} of {counted(total)} passed"
 
 
-def next_step(rows: Sequence[Row], messages: Mapping[str, str]) -> list[str]:
+def next_step(rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str]) -> list[str]:
     """What to do next: fix what fails, else write what is first in a track that was begun.
 
     Args:
         rows: the problems that were run.
+        rubric: names the tracks.
         messages: what the stubs of each problem say.
     """
-    failing = [row.problem for row in rows if row.failed]
+    failing = [row.name for row in rows if row.failed]
     if failing:
-        return ["", f"Next: fix {failing[0].id}.", command(failing[0])]
+        return ["", f"Next: fix {failing[0]}.", command(failing[0])]
     begun = {row.track for row in rows if row.passed}
-    waiting: dict[str, Problem] = {}
+    waiting: dict[str, Row] = {}
     for row in rows:
         if row.unwritten and not row.problem.extra:
-            waiting.setdefault(row.track, row.problem)
+            waiting.setdefault(row.track, row)
     first = next((waiting[track] for track in waiting if track in begun), None)
     if first is not None:
         return to_write(first, "Next", messages)
     if waiting:
         start, *others = waiting.values()
         lines = to_write(start, "Next" if begun else "Begin here", messages)
-        for other in others if total(rows) else ():
-            title = track_titles()[other.track]
-            lines += [f"Or begin with the {title.lower()}: {other.id} ({other.title})."]
+        for other in others if total(rows, rubric) else ():
+            title = rubric.tracks[other.track]
+            lines += [f"Or begin with the {title.lower()}: {other.name} ({other.problem.title})."]
             lines += [
-                command(other),
+                command(other.name),
                 f"    Run that track alone: {run_pytest()} --track {other.track}",
             ]
         return lines
-    if not total(rows) and all(row.is_done for row in rows):
+    if not total(rows, rubric) and all(row.is_done for row in rows):
         return ["", f"Done here. What is next: {run_pytest()}"]
     return []
 
@@ -110,14 +123,14 @@ def advice_lines(requirements: Sequence[str]) -> list[str]:
     ]
 
 
-def to_write(problem: Problem, word: str, messages: Mapping[str, str]) -> list[str]:
+def to_write(row: Row, word: str, messages: Mapping[str, str]) -> list[str]:
     """What is to be written for a problem."""
-    said = messages[problem.id].partition(": ")[2] or "write it"
+    said = messages[row.name].partition(": ")[2] or "write it"
     return [
         "",
-        f"{word}: {problem.id} ({problem.title}).",
+        f"{word}: {row.name} ({row.problem.title}).",
         f"    {said[:1].upper()}{said[1:]}.",
-        command(problem),
+        command(row.name),
     ]
 
 
@@ -126,16 +139,18 @@ def counted(number: int) -> str:
     return f"{number} check{'' if number == 1 else 's'}"
 
 
-def command(problem: Problem) -> str:
+def command(problem: str) -> str:
     """How to run a problem's checks."""
-    return f"    Run its checks: {run_pytest()} -k {problem.id}"
+    return f"    Run its checks: {run_pytest()} -k {problem}"
 
 
-def total(rows: Sequence[Row]) -> list[str]:
+def total(rows: Sequence[Row], rubric: Rubric) -> list[str]:
     """The points of all problems together, if all were run."""
     tracks = {row.problem.track for row in rows}
-    expected = {one.id for one in problems().values() if one.track in tracks and not one.extra}
-    if not expected <= {row.problem.id for row in rows if row.has_points}:
+    expected = {
+        name for name, one in rubric.problems.items() if one.track in tracks and not one.extra
+    }
+    if not expected <= {row.name for row in rows if row.has_points}:
         return []
     score = round(sum(row.score for row in rows if row.has_points), 2)
     maximum = sum(row.problem.points for row in rows if not row.problem.extra)

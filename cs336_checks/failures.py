@@ -14,6 +14,7 @@ from typing import Protocol
 import pytest
 
 from .comparison import CheckFailedError
+from .suite_folder import SuiteFolder, suite_folder
 
 HERE = Path(__file__).parent
 # An exception may speak of every weight of a model.
@@ -76,18 +77,19 @@ def run_pytest() -> str:
     return f"{'uv' if shutil.which('uv') or not own.is_file() else own} run pytest"
 
 
-def import_failure(error: Exception, folder: Path | None) -> str:
+def import_failure(error: Exception, suite: SuiteFolder, folder: Path | None) -> str:
     """What is told where the adapters cannot be imported, so that there is nothing to check.
 
     Args:
         error: what was raised.
+        suite: the suite.
         folder: where the adapters are, if not beside the suite.
     """
-    _, places = where(error, folder)
+    _, places = where(error, suite, folder)
     lines = ["Nothing was checked, because tests/adapters.py cannot be imported."]
     lines += [f"  {line}" for line in (*found(error, raised=True).split("\n"), *places)]
     missing = str(getattr(error, "name", "")).partition(".")[0]
-    if isinstance(error, ModuleNotFoundError) and not ((folder or HERE.parent) / missing).exists():
+    if isinstance(error, ModuleNotFoundError) and not ((folder or suite.root) / missing).exists():
         lines.append(
             f"  Your code imports {missing}. If that is a package and no misspelt name, "
             "look at it before you install it, and add it to the dependencies in pyproject.toml."
@@ -98,13 +100,13 @@ def import_failure(error: Exception, folder: Path | None) -> str:
 
 def failure(item: pytest.Item, call: pytest.CallInfo[None]) -> Failure | None:
     """What is told of a case that failed, or nothing where pytest's own words were asked for."""
-    option = item.config.option
+    option, suite = item.config.option, suite_folder(item.config)
     error = None if call.excinfo is None else call.excinfo.value
-    wanted = option.tbstyle == "auto" and item.path.parent == HERE
+    wanted = option.tbstyle == "auto" and item.path.parent == suite.path
     if error is None or isinstance(error, pytest.skip.Exception) or not wanted:
         return None
     requirement = (getattr(getattr(item, "function", None), "__doc__", "") or item.name).strip()
-    raised, places = where(error, option.adapters_from)
+    raised, places = where(error, suite, option.adapters_from)
     words = [*run_pytest().split(), item.nodeid.partition("[")[0]]
     words += [f"--adapters-from={option.adapters_from}"] if option.adapters_from else []
     words += [f"--seed={option.seed}"] if option.seed else []
@@ -136,21 +138,22 @@ def found(error: BaseException, raised: bool) -> str:
     return "\n".join([*getattr(error, "__notes__", ()), said])
 
 
-def where(error: BaseException, folder: Path | None) -> tuple[bool, list[str]]:
+def where(error: BaseException, suite: SuiteFolder, folder: Path | None) -> tuple[bool, list[str]]:
     """Whether an exception comes from the student's code, and the lines that led to it.
 
     Args:
         error: the exception.
+        suite: the suite.
         folder: where the adapters are, if not beside the suite.
     """
-    here = [HERE.parent, *([] if folder is None else [folder.resolve()])]
+    here = [suite.root, *([] if folder is None else [folder.resolve()])]
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
         if any(Path(frame.filename).is_relative_to(root) for root in here)
         and "site-packages" not in Path(frame.filename).parts
     ]
-    own = [frame for frame in frames if not is_of_the_suite(frame)]
+    own = [frame for frame in frames if not is_of_the_suite(frame, suite)]
     checks = [frame for frame in frames if Path(frame.filename).name.startswith("test_")]
     told = [
         f"{'at' if i == 0 else 'called at'} {place(frame.filename, frame.lineno)}"
@@ -164,10 +167,11 @@ def where(error: BaseException, folder: Path | None) -> tuple[bool, list[str]]:
     return (bool(own) and frames[-1] is own[-1]) or isinstance(error, SyntaxError), told
 
 
-def is_of_the_suite(frame: traceback.FrameSummary) -> bool:
+def is_of_the_suite(frame: traceback.FrameSummary, suite: SuiteFolder) -> bool:
     """Whether a line is of the checks, or of what they are made with."""
     path = Path(frame.filename)
-    return path.parent == HERE and path.name != "adapters.py"
+    of_checks = path.parent == suite.path and path.name != "adapters.py"
+    return of_checks or path.is_relative_to(HERE)
 
 
 def place(file: str, line: int | None) -> str:

@@ -147,6 +147,16 @@ class CheckFailedError(AssertionError):
         super().__init__("\n".join(filter(None, (requirement, observation, facts))))
 
 
+def require(condition: object, sentence: str) -> None:
+    """Fail the check with a sentence unless a condition holds.
+
+    Raises:
+        CheckFailedError: the condition does not hold.
+    """
+    if not condition:
+        raise CheckFailedError(sentence)
+
+
 def assert_refuses(call: Callable[[T], object], allowed: T, refused: T, what: str) -> None:
     """Call a function with a value that it takes, then with one that it must refuse.
 

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cs336_grader.records import CheckResult, Picture, Tier, Verdict
-
 from .consistency import check_consistency
-from .model import RUBRIC, Rubric, RubricError
+from .model import RUBRIC, Rubric, RubricError, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +34,6 @@ class Check:
     def id(self) -> str:
         """As pytest names it: "tests/test_model.py::test_rope"."""
         return f"{self.file}::{self.name}"
-
-    def result(
-        self,
-        verdict: Verdict,
-        message: str = "",
-        *,
-        duration_seconds: float = 0.0,
-        picture: Picture | None = None,
-        mistakes: tuple[str, ...] = (),
-        nothing_ran: bool = False,
-    ) -> CheckResult:
-        """The check with what became of it."""
-        return CheckResult(
-            self.id,
-            self.problem,
-            self.tier,
-            verdict,
-            self.requirement,
-            message,
-            duration_seconds,
-            picture,
-            mistakes,
-            nothing_ran,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from .catalogue import Mistake
 from .comparison import Comparison
 from .differences import Array, Numbers, as_array, dtype_name, number_kind, with_tuples
 
@@ -22,23 +23,6 @@ SENTENCES = "mistakes.json"
 DIGEST_BYTES = 8
 
 Places = npt.NDArray[np.signedinteger[Any]]
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """What is told of a known mistake.
-
-    Attributes:
-        id: its problem and its name: "rope/half_split_pairs".
-        problem: the problem it belongs to.
-        wrong: completes "Your output is what you get when".
-        hint: helps to find it.
-    """
-
-    id: str
-    problem: str
-    wrong: str
-    hint: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from .elsewhere import pretend_installed
-from .problems import problems, track_titles
 from .progress import Progress
 from .snapshots import SnapshotFolder
-from .tracks import Tracks
+from .suite_folder import suite_folder
 
 # How pytest ends where what there was to record has been recorded.
 RECORDED = (
@@ -25,8 +24,6 @@ RECORDED = (
     pytest.ExitCode.TESTS_FAILED,
     pytest.ExitCode.NO_TESTS_COLLECTED,
 )
-HERE = Path(__file__).parent
-SAVED = HERE / "_snapshots"
 SNAPSHOTS = pytest.StashKey[SnapshotFolder]()
 EXPECTED = pytest.StashKey[SnapshotFolder | None]()
 ELSEWHERE = pytest.StashKey[Path | None]()
@@ -84,34 +81,40 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "fresh_worker: the check needs a process in which no other has run"
     )
-    option = config.option
+    option, suite = config.option, suite_folder(config)
+    tracks = suite.rubric.tracks
     folder: Path | None = option.adapters_from
     place: Path | None = option.snapshots
     if folder is not None and not (folder / "tests" / "adapters.py").is_file():
         raise pytest.UsageError(f"--adapters-from: {folder} holds no tests/adapters.py")
-    if not set(option.track) <= track_titles().keys():
-        raise pytest.UsageError(f"--track: there are these alone: {', '.join(track_titles())}")
+    if not set(option.track) <= tracks.keys():
+        raise pytest.UsageError(f"--track: there are these alone: {', '.join(tracks)}")
     if option.update_snapshots and option.seed != 0 and place is None:
         raise pytest.UsageError("snapshots are saved for seed 0 only: leave out --seed")
     if option.seed != 0 and folder is not None and place is None:
         place = recorded(config)
-    saved = SnapshotFolder(place or SAVED, recording=option.update_snapshots)
+    saved = SnapshotFolder(place or suite.snapshots, recording=option.update_snapshots)
     config.stash[SNAPSHOTS] = saved
     config.stash[EXPECTED] = saved if option.seed == 0 or place is not None else None
     config.stash[ELSEWHERE] = folder and folder.resolve()
     if folder is not None:
         pretend_installed(folder.resolve(), temporary_folder(config))
-    config.pluginmanager.register(Progress(), "progress")
+    config.pluginmanager.register(Progress(suite), "progress")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the checks of the tracks that were asked for, or of the problem."""
-    tracks, problem = Tracks(), config.option.keyword
+    suite, problem = suite_folder(config), config.option.keyword
+    problems, problem_of = suite.rubric.problems, suite.problem_of
     if chosen := config.option.track:
-        keep(config, items, lambda check: tracks.has(check, chosen))
-    if problem in problems():
+        keep(
+            config,
+            items,
+            lambda check: check in problem_of and problems[problem_of[check]].track in chosen,
+        )
+    if problem in problems:
         # pytest itself would take all that holds the name, such as those of scaled_embedding.
-        keep(config, items, lambda check: check in problems()[problem].checks)
+        keep(config, items, lambda check: problem_of.get(check) == problem)
 
 
 def keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[str], bool]) -> None:

@@ -3,7 +3,7 @@
 model.py        what rubric.toml holds
 consistency.py  what must fit together in it
 assignment.py   the folder that holds it with the suite
-scope.py        what a search for explanations needs to know of it
+tracks.py       which tracks a submission attempts
 """
 
 from .assignment import Assignment as Assignment
@@ -16,7 +16,9 @@ from .model import Problem as Problem
 from .model import Rubric as Rubric
 from .model import RubricError as RubricError
 from .model import Rules as Rules
+from .model import Tier as Tier
 from .model import holds as holds
-from .scope import Scope as Scope
-from .scope import catalogue as catalogue
-from .scope import scope as scope
+from .model import share as share
+from .tracks import adapters_of_tracks as adapters_of_tracks
+from .tracks import attempted_tracks as attempted_tracks
+from .tracks import counting_adapters as counting_adapters

@@ -5,22 +5,21 @@ is held to, at places where it is wrong, and in enough of them that it is no acc
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from .catalogue import Mistake
 from .comparison import Comparison
 from .differences import Numbers, as_array, dtype_name, errors, number_kind, rounding
 from .fingerprints import (
     Fingerprint,
     FingerprintFolder,
-    Mistake,
     digest,
     elements,
     fingerprint,
 )
-from .problems import within_a_sentence
 
 __all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint", "matches"]
 
@@ -36,6 +35,10 @@ NUMBER_BITS, ITEM_BITS = 16.0, 5.0
 PLAIN_NUMBERS, PLAIN_BITS = 2, 1.0
 # What each place tells that is wrong alike, beside others that are right alike, and all together.
 PLACE_BITS, PATTERN_BITS = 2, 10
+
+
+# Returns a problem's title as it stands within a sentence.
+Title = Callable[[str], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,11 @@ class Match:
 
 
 def diagnose(
-    comparison: Comparison, suspects: Sequence[Suspect], problem: str, tried: int
+    comparison: Comparison,
+    suspects: Sequence[Suspect],
+    problem: str,
+    tried: int,
+    title: Title,
 ) -> Diagnosis | None:
     """Name the mistakes that a failed comparison shows, or nothing.
 
@@ -88,6 +95,7 @@ def diagnose(
         suspects: what is known to give something wrong for it.
         problem: the problem that the comparison is about.
         tried: how many known mistakes there are, with those that change nothing in it.
+        title: returns a problem's title within a sentence.
     """
     every = matches(comparison, suspects)
     found = every
@@ -99,8 +107,8 @@ def diagnose(
     ids = dict.fromkeys(
         mistake.id for match in found for mistake in accused(match.suspect, problem)
     )
-    told = one(found[0], problem) if len(found) == 1 else several(found, problem)
-    return Diagnosis(f"{told}\n{sureness(found, tried, rest)}", tuple(ids))
+    told = one(found[0], problem, title) if len(found) == 1 else several(found, problem, title)
+    return Diagnosis(f"{told}\n{sureness(found, tried, rest, title)}", tuple(ids))
 
 
 def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
@@ -115,12 +123,12 @@ def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
     ]
 
 
-def recognise(comparison: Comparison, prints: FingerprintFolder) -> Diagnosis | None:
+def recognise(comparison: Comparison, prints: FingerprintFolder, title: Title) -> Diagnosis | None:
     """The same by the fingerprints beside the suite."""
     suspects = [Suspect((mistake,), value) for mistake, value in prints.of(comparison)]
     file = prints.file(comparison.check)
     problem = file.problem(comparison.check)
-    return diagnose(comparison, suspects, problem, file.tried.get(problem, 0))
+    return diagnose(comparison, suspects, problem, file.tried.get(problem, 0), title)
 
 
 def agreement(comparison: Comparison, suspect: Suspect) -> Match | None:
@@ -209,20 +217,20 @@ def own(found: Match, problem: str) -> bool:
     return any(mistake.problem == problem for mistake in found.suspect.mistakes)
 
 
-def one(found: Match, problem: str) -> str:
+def one(found: Match, problem: str, title: Title) -> str:
     """What is told of the only match."""
     mistakes = accused(found.suspect, problem)
     others = [mistake for mistake in found.suspect.mistakes if mistake not in mistakes]
     clause = " and ".join(mistake.wrong for mistake in mistakes)
     advice = " ".join(mistake.hint for mistake in mistakes)
     if mistakes[0].problem != problem:
-        right = right_given(problem, mistakes)
+        right = right_given(problem, mistakes, title)
         return f"{right} its output is what you get when {clause}.\n{advice}"
-    given = f"Given your {parts(others)}, your" if others else "Your"
+    given = f"Given your {parts(others, title)}, your" if others else "Your"
     return f"{given} output is what you get when {clause}.\n{advice}"
 
 
-def several(matches: Sequence[Match], problem: str) -> str:
+def several(matches: Sequence[Match], problem: str, title: Title) -> str:
     """What matches have in common, and each of them."""
     count = "either of two" if len(matches) == 2 else "any of three"
     groups = [accused(found.suspect, problem) for found in matches]
@@ -230,34 +238,35 @@ def several(matches: Sequence[Match], problem: str) -> str:
     mistakes = [mistake for group in groups for mistake in group]
     start = "Your output is what you get"
     if all(mistake.problem != problem for mistake in mistakes):
-        start = f"{right_given(problem, mistakes)} its output comes"
+        start = f"{right_given(problem, mistakes, title)} its output comes"
     return "\n".join([f"{start} with {count} known mistakes, which give the same here:", *lines])
 
 
-def right_given(problem: str, mistakes: Sequence[Mistake]) -> str:
+def right_given(problem: str, mistakes: Sequence[Mistake], title: Title) -> str:
     """What is said first where all mistakes are in other problems."""
-    return f"Your {within_a_sentence(problem)} is right, given your {parts(mistakes)}:"
+    return f"Your {title(problem)} is right, given your {parts(mistakes, title)}:"
 
 
-def parts(mistakes: Sequence[Mistake]) -> str:
+def parts(mistakes: Sequence[Mistake], title: Title) -> str:
     """The problems of mistakes: ``softmax and your linear layer``."""
-    return " and your ".join(
-        dict.fromkeys(within_a_sentence(mistake.problem) for mistake in mistakes)
-    )
+    return " and your ".join(dict.fromkeys(title(mistake.problem) for mistake in mistakes))
 
 
-def sureness(matches: Sequence[Match], tried: int, rest: Sequence[Match]) -> str:
+def sureness(matches: Sequence[Match], tried: int, rest: Sequence[Match], title: Title) -> str:
     """How well the output agrees, and what else gives it.
 
     Args:
         matches: what is told.
         tried: how many mistakes are known.
         rest: what gives the same in parts that the problem is built on.
+        title: returns a problem's title within a sentence.
     """
     others = f"none of the other {tried - len(matches)} known mistakes gives it"
     if rest:
         mistakes = [mistake for found in rest for mistake in found.suspect.mistakes]
-        others = f"so it would with a mistake in your {parts(mistakes)}: do their checks pass?"
+        others = (
+            f"so it would with a mistake in your {parts(mistakes, title)}: do their checks pass?"
+        )
     end = others if others.endswith("?") else f"{others}."
     if matches[0].suspect.value.shape is None:
         return f"Every item agrees, and {end}"
