@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cs336_checks.rubric import Check, load_assignment
-from cs336_grader.judging.scope import Scope, scope
 from cs336_grader.judging.suite import Suite
+from cs336_grader.scope import Scope, scope
 
 ROOT = Path(__file__).parents[1]
 TINY = ROOT / "grader_tests" / "tiny_assignment"

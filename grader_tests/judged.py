@@ -12,9 +12,9 @@ from cs336_grader import pipeline
 from cs336_grader.judges import Conditions, JudgeStarter, Lesson
 from cs336_grader.judging.expected import RecordedValues
 from cs336_grader.judging.judge import Judge
-from cs336_grader.judging.scope import Scope
 from cs336_grader.judging.suite import AdaptersSource, Suite
 from cs336_grader.records import CheckResult, Staged, Verdict
+from cs336_grader.scope import Scope
 from grader_tests.assignments import TINY
 
 CHECKS = load_assignment(TINY).checks

@@ -17,8 +17,8 @@ from typing import IO, cast
 import psutil
 
 from cs336_checks.rubric import Assignment, Check, Limits
-from cs336_grader.judging.scope import catalogue, scope
 from cs336_grader.records import CouldNotJudgeError, LostJudgeError, Measurement, Staged
+from cs336_grader.scope import catalogue, scope
 from cs336_grader.worker.sandbox.privileges import hide_memory
 
 from .messages import Event, Fault, Forked, Lesson, Ready, Task, decode, receive, send

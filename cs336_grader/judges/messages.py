@@ -13,8 +13,8 @@ from typing import IO, Any
 from pydantic import TypeAdapter
 
 from cs336_checks.rubric import Check
-from cs336_grader.judging.scope import Scope
 from cs336_grader.records import CheckResult, ForbiddenCall, Measurement, Progress, Usage
+from cs336_grader.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

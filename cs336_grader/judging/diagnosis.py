@@ -21,9 +21,9 @@ from cs336_checks.diagnosis import Suspect, diagnose, matches
 from cs336_checks.fingerprints import Fingerprint, fingerprint
 from cs336_checks.suite_folder import within_a_sentence
 from cs336_grader.budget import Budget
+from cs336_grader.scope import Scope
 
 from .local_adapters import LocalAdapters
-from .scope import Scope
 
 # A problem is given up on when so many cases in a row were explained by none of its own mistakes.
 PATIENCE = 3

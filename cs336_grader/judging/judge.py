@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable
 import pytest
 
 from cs336_grader.records import CheckResult, Verdict
+from cs336_grader.scope import Scope
 
 from .diagnosis import Diagnostician, Explanation
 from .expected import RecordedValues
-from .scope import Scope
 from .suite import AdaptersSource, Suite, SuiteRun, check_name, tear_down, with_following
 from .verdict import CaseResult, case_result, check_result
 
