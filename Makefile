@@ -37,7 +37,7 @@ train: $(UV) ## Draw stories and learn to tell them, on a CPU in minutes: runs/s
 	$(UV) run python -m cs336_basics.stories --out data/stories
 	$(UV) run python -m cs336_basics.encode data/stories/train.txt data/stories/valid.txt --out data/stories --vocab-size 1536
 	$(UV) run python -m cs336_basics.train --config examples/stories.json --resume $(ARGS)
-	$(UV) run python -m cs336_basics.generate --checkpoint runs/stories/best.pt
+	$(UV) run python -m cs336_basics.generate "" --checkpoint runs/stories/best.pt
 
 bench: $(UV) ## Measure the slow parts beside what people use otherwise; write docs/performance.md
 	$(UV) run python -m benchmarks $(ARGS)

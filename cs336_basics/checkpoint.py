@@ -2,6 +2,7 @@
 
 import copy
 import io
+import operator
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,19 +30,28 @@ def save_checkpoint(
 
     A file at a path is replaced at once or not at all: a run that dies while it writes leaves the
     last checkpoint whole.
+
+    Raises:
+        OSError: the file cannot be written; the message names it.
+        TypeError: the iteration is no whole number.
     """
     checkpoint = {
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
-        "iteration": iteration,
+        # NumPy's integers become Python's, because loading takes no other types.
+        "iteration": operator.index(iteration),
     }
     if not isinstance(out, str | os.PathLike):
         torch.save(checkpoint, out)
         return
     with replacing(Path(out)) as file:
-        torch.save(checkpoint, file)
-        file.flush()
-        os.fsync(file.fileno())
+        try:
+            torch.save(checkpoint, file)
+        except RuntimeError as error:
+            # torch has words of its own where a write failed, and not those of the system.
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise
 
 
 def load_checkpoint(

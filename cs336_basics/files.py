@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and read back with words for what is wrong."""
 
 import json
 import os
@@ -9,28 +9,35 @@ from typing import Any, BinaryIO
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Let an error say which file it is about: of a full disk the system says no more than that."""
+def naming(path: Path, written_as: Path | None = None) -> Iterator[None]:
+    """Let an error of the system name the path, which a full disk leaves out."""
     try:
         yield
     except OSError as error:
-        if error.errno is not None:  # without a number, a name would hide the message
-            error.filename = error.filename or str(path)
-        raise
+        of_this_file = error.filename is None or str(error.filename) == str(written_as)
+        if error.errno is None or not of_this_file:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the path's name when all is written, at once.
+    """A file to write that takes the path's place at once when all of it is on the disk.
 
-    Whoever reads meanwhile sees the old file, and where writing fails, it stays.
+    Readers see the old file until then, and it stays where writing fails.
+
+    Raises:
+        OSError: the file cannot be written; the message names the path.
     """
     # In the same folder, because only within one file system is the replacement atomic.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        with naming(path), unfinished.open("wb") as file:
-            yield file
-        unfinished.replace(path)
+        with naming(path, unfinished):
+            with unfinished.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -46,6 +53,22 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=4) + "\n")
 
 
+def read_text(path: Path) -> str:
+    r"""Read a UTF-8 file as it is: no line end is changed.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: it is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start} "
+            "stands for no character; convert the file, or make it again"
+        ) from error
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object.
 
@@ -54,10 +77,9 @@ def read_json(path: Path) -> dict[str, Any]:
         ValueError: it holds something else.
     """
     try:
-        with path.open(encoding="utf-8") as file:
-            value = json.load(file)
-    except ValueError as error:
-        raise ValueError(f"{path} is no JSON: {error}") from error
+        value = json.loads(read_text(path).removeprefix("\ufeff"))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON: {error}; correct it, or make it again") from error
     if not isinstance(value, dict):
         raise ValueError(  # noqa: TRY004 - the fault is the file's
             f"{path} must hold one JSON object, not {type(value).__name__}"

@@ -8,18 +8,18 @@ A checkpoint is understood with the files beside it:
 """
 
 import argparse
-import io
-import json
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cs336_basics.checkpoint import load_model
 from cs336_basics.decoder import DecoderLM
 from cs336_basics.families import build_model
+from cs336_basics.files import read_json
 from cs336_basics.generation import GenerationConfig, generate_text
 from cs336_basics.tokenizer import Tokenizer
+from cs336_basics.training.command_line import in_words, require_utf8
 
 TINY_MODEL = Path(__file__).parent / "tiny_model" / "checkpoint.pt"
 END_OF_TEXT = "<|endoftext|>"
@@ -29,19 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the prompt and what the model makes of it to the terminal, as it comes."""
     parser = argument_parser()
     options = parser.parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that has no sign for a character gets another one, not a traceback.
-        sys.stdout.reconfigure(errors="replace")
     try:
-        write_continuation(options)
-    except BrokenPipeError:
-        # The reader has enough; Python must not try to give it the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
-        return 130
-    except (OSError, ValueError) as error:
+        require_utf8("prompt", options.prompt or "")
+        config = GenerationConfig(
+            max_new_tokens=options.max_new_tokens,
+            temperature=options.temperature,
+            top_k=options.top_k,
+            top_p=options.top_p,
+            seed=options.seed,
+        )
+    except ValueError as error:
         parser.error(str(error))
-    return 0
+    return in_words("generate", lambda: write_continuations(options, config))
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -50,7 +49,12 @@ def argument_parser() -> argparse.ArgumentParser:
         prog="python -m cs336_basics.generate",
         description="Continue a prompt with a language model.",
     )
-    parser.add_argument("prompt", nargs="?", default="", help="by default a new text begins")
+    parser.add_argument(
+        "prompt",
+        nargs="?",
+        help="by default prompts are read from the terminal, line by line, until its end of input; "
+        "without a terminal, a new text begins",
+    )
     parser.add_argument(
         "--checkpoint",
         type=Path,
@@ -66,33 +70,46 @@ def argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def write_continuation(options: argparse.Namespace) -> None:
-    """Write prompt and continuation, every piece at once.
+def write_continuations(options: argparse.Namespace, config: GenerationConfig) -> int:
+    """Write each prompt and its continuation, every piece at once.
 
     Raises:
         OSError: a file is missing.
-        ValueError: a file is damaged, or an option makes no sense.
+        ValueError: a file is damaged.
     """
     folder = options.checkpoint.parent
     tokenizer = Tokenizer.from_files(
         folder / "vocab.json", folder / "merges.txt", special_tokens=[END_OF_TEXT]
     )
-    config = GenerationConfig(
-        max_new_tokens=options.max_new_tokens,
-        temperature=options.temperature,
-        top_k=options.top_k,
-        top_p=options.top_p,
-        end_of_text=tokenizer.special_ids[END_OF_TEXT],
-        seed=options.seed,
-    )
+    config = replace(config, end_of_text=tokenizer.special_ids[END_OF_TEXT])
     model = described_model(folder / "config.json")
     load_model(options.checkpoint, model)
-    sys.stdout.write(options.prompt)
-    for piece in generate_text(model, tokenizer, options.prompt, config):
-        sys.stdout.write(piece)
+    for prompt in typed_prompts() if options.prompt is None else [options.prompt]:
+        sys.stdout.write(prompt)
+        for piece in generate_text(model, tokenizer, prompt, config):
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+        sys.stdout.write("\n")
         sys.stdout.flush()
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    return 0
+
+
+def typed_prompts() -> Iterator[str]:
+    """The lines that a person types; one empty prompt where there is no terminal to type in."""
+    if not sys.stdin.isatty():
+        yield ""
+        return
+    sys.stderr.write("A prompt a line; an empty one begins a new text. Ctrl-D ends.\n")
+    while True:
+        try:
+            prompt = input("> ")
+            require_utf8("the prompt", prompt)
+        except EOFError:
+            return
+        except ValueError as error:
+            sys.stderr.write(f"{error}\n")
+        else:
+            yield prompt
 
 
 def described_model(path: Path) -> DecoderLM:
@@ -102,10 +119,9 @@ def described_model(path: Path) -> DecoderLM:
         OSError: there is no such file.
         ValueError: it does not describe a model.
     """
+    described = read_json(path)
     try:
-        return build_model(json.loads(path.read_text(encoding="utf-8")))
-    except OSError:
-        raise
+        return build_model(described)
     except Exception as error:
         # Sizes that make no sense let torch raise nearly anything.
         raise ValueError(f"{path} does not describe a model: {error!r}") from error

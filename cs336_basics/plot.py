@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cs336_basics.training.command_line import in_words
 from cs336_basics.training.extra import extra_training
 
 with extra_training():
@@ -19,10 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs, also unfinished ones")
     parser.add_argument("--out", type=Path, default=Path("loss"), help="name without .svg or .png")
     options = parser.parse_args(arguments)
-    try:
-        paths = draw_curves(options.runs, options.out)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
+    return in_words("plot", lambda: draw(options))
+
+
+def draw(options: argparse.Namespace) -> int:
+    """Write the pictures, and then their names to the terminal."""
+    paths = draw_curves(options.runs, options.out)
     sys.stdout.write("".join(f"{path}\n" for path in paths))
     return 0
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
+from cs336_basics.files import write_text
+from cs336_basics.training.command_line import in_words, whole_number
 from cs336_basics.training.stories import Story, stories
 from cs336_basics.training.tokens import END_OF_TEXT, write_facts
 
@@ -20,27 +22,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m cs336_basics.stories", description="Write stories to train on."
     )
     parser.add_argument("--out", type=Path, default=Path("data/stories"), help="a folder")
-    parser.add_argument("--train", type=int, default=20_000, help="stories; default: 20000")
-    parser.add_argument("--valid", type=int, default=500, help="stories; default: 500")
-    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    some = whole_number(1)
+    parser.add_argument("--train", type=some, default=20_000, help="stories; default: 20000")
+    parser.add_argument("--valid", type=some, default=500, help="stories; default: 500")
+    parser.add_argument("--seed", type=whole_number(0), default=0, help="default: 0")
     options = parser.parse_args(arguments)
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        source = stories(options.seed)
-        write_stories(options.out / "valid.txt", list(islice(source, options.valid)))
-        write_stories(options.out / "train.txt", list(islice(source, options.train)))
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
+    return in_words("stories", lambda: write_both(options))
+
+
+def write_both(options: argparse.Namespace) -> int:
+    """Write both files from one stream of stories."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    source = stories(options.seed)
+    write_stories(options.out / "valid.txt", list(islice(source, options.valid)))
+    write_stories(options.out / "train.txt", list(islice(source, options.train)))
     return 0
 
 
 def write_stories(path: Path, told: Sequence[Story]) -> None:
     """Write stories, each with the end of text after it, and what is known of them."""
     text = "".join(story.text + END_OF_TEXT for story in told)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write_text(path, text)
     nats, size = math.fsum(story.nats for story in told), len(text.encode())
     write_facts(path, {"stories": len(told), "bytes": size, "nats": nats})
-    bits = nats / math.log(2) / size if size else 0.0
+    bits = nats / math.log(2) / size
     sys.stdout.write(f"{path}: {len(told)} stories, {size:,} bytes, {bits:.4f} bits a byte\n")
 
 

@@ -9,36 +9,40 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from cs336_basics.training.command_line import in_words
 from cs336_basics.training.extra import extra_training
 
 with extra_training():
-    from rich.console import Console
-
     from cs336_basics.training.config import TrainConfig, parse
     from cs336_basics.training.curves import draw_curves
-    from cs336_basics.training.loop import DivergedError, Trainer
+    from cs336_basics.training.loop import Trainer
     from cs336_basics.training.processes import Processes, joined
-    from cs336_basics.training.progress import watching
+    from cs336_basics.training.progress import plain_console, watching
     from cs336_basics.training.weights_and_biases import logging_to_wandb
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train, and say in one line what went wrong if something does."""
-    try:
+
+    def command() -> int:
         config = parse(sys.argv[1:] if arguments is None else arguments)
         with joined(config.device) as processes, signals() as received:
             return train(config, processes, received)
-    except (OSError, ValueError, DivergedError) as error:
-        sys.stderr.write(f"python -m cs336_basics.train: {error}\n")
-        return 1
+
+    return in_words("train", command)
 
 
 def train(config: TrainConfig, processes: Processes, received: list[int]) -> int:
     """Train to the end or to a signal, and draw the curve."""
     trainer = Trainer(config, processes)
-    console = Console(quiet=not processes.first)
+    console = plain_console(quiet=not processes.first)
+    if trainer.step == config.steps:
+        console.print(f"Nothing is left to do: {config.out} has come to step {config.steps}")
+        return 0
     if trainer.step:
         console.print(f"Going on from step {trainer.step} of {config.out}")
+    if config.compile:
+        console.print("Compiling: the first step and the first evaluation take a minute or so")
     with (
         logging_to_wandb(config) as wandb,
         watching(console, config.steps, trainer.step, wandb) as watcher,

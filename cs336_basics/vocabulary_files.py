@@ -16,6 +16,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from cs336_basics.files import read_text, replacing
+
 
 def read_files(
     vocab_path: str | os.PathLike[str], merges_path: str | os.PathLike[str]
@@ -47,6 +49,7 @@ def write_files(
     """Write a vocabulary and its merges.
 
     Raises:
+        OSError: a file cannot be written.
         ValueError: two ids stand for the same bytes, which the format cannot express.
     """
     ids = {to_printable(token): token_id for token_id, token in vocab.items()}
@@ -58,9 +61,12 @@ def write_files(
         )
     lines = [f"{to_printable(first)} {to_printable(second)}\n" for first, second in merges]
     vocab_text = json.dumps(ids, ensure_ascii=False, indent=0)
-    Path(vocab_path).write_text(vocab_text + "\n", encoding="utf-8", newline="\n")
     merges_text = "".join(["#version: 0.2\n", *lines])
-    Path(merges_path).write_text(merges_text, encoding="utf-8", newline="\n")
+    # Neither takes its place before both are written, because one is worth nothing alone.
+    with replacing(Path(vocab_path)) as vocab_file, replacing(Path(merges_path)) as merges_file:
+        vocab_file.write(f"{vocab_text}\n".encode())
+        vocab_file.flush()
+        merges_file.write(merges_text.encode())
 
 
 PRINTABLE_BYTES = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -94,8 +100,8 @@ def from_printable(text: str) -> bytes:
 def read_vocab(path: Path) -> dict[int, bytes]:
     """Read a vocabulary in GPT-2's format."""
     try:
-        return parse_vocab(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        return parse_vocab(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no vocabulary file: {error}") from error
 
 
@@ -113,7 +119,7 @@ def parse_vocab(text: str) -> dict[int, bytes]:
 def read_merges(path: Path) -> list[tuple[bytes, bytes]]:
     """Read merges in GPT-2's format."""
     try:
-        return parse_merges(path.read_text(encoding="utf-8"))
+        return parse_merges(read_text(path))
     except ValueError as error:
         raise ValueError(f"{path} is no merges file: {error}") from error
 
@@ -121,7 +127,8 @@ def read_merges(path: Path) -> list[tuple[bytes, bytes]]:
 def parse_merges(text: str) -> list[tuple[bytes, bytes]]:
     """The merges in lines of two tokens each."""
     merges = []
-    for number, line in enumerate(text.split("\n"), start=1):
+    # Not splitlines, which ends lines at characters that are data; \r stands for no byte.
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         if not line or (number == 1 and line.startswith("#version")):
             continue
         pair = line.split(" ")

@@ -1,7 +1,7 @@
 """What a training run is told: one dataclass, filled from a file and from the command line."""
 
+import argparse
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -11,9 +11,18 @@ import torch
 import tyro
 
 from cs336_basics.decoder import DecoderLM
-from cs336_basics.families import build_model, present_name
+from cs336_basics.families import FAMILIES, build_model, present_name
 from cs336_basics.files import read_json
+from cs336_basics.gpt import POSITIONS
 from cs336_basics.model import swiglu_d_ff
+from cs336_basics.training.command_line import (
+    require_choice,
+    require_number,
+    require_utf8,
+    require_whole,
+)
+
+PROGRAM = "python -m cs336_basics.train"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +43,38 @@ class ModelConfig:
     """Only of the classic one, as are the following."""
     tie_weights: bool = True
     positions: Literal["learned", "sinusoidal"] = "learned"
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that make no sense, and what the family does not have.
+
+        Raises:
+            ValueError: names the option, its value and what it may be.
+        """
+        require_choice("model.family", self.family, FAMILIES)
+        require_choice("model.positions", self.positions, POSITIONS)
+        for name in ("context_length", "d_model", "num_layers", "num_heads"):
+            require_whole(f"model.{name}", getattr(self, name), 1)
+        if self.d_ff is not None:
+            require_whole("model.d_ff", self.d_ff, 1)
+        require_number("model.rope_theta", self.rope_theta, "greater than 0", lambda x: x > 0)
+        require_number(
+            "model.dropout", self.dropout, "at least 0 and less than 1", lambda x: 0 <= x < 1
+        )
+        unit, parts = ("pairs", 2) if self.family == "modern" else ("features", 1)
+        if self.d_model % (parts * self.num_heads):
+            raise ValueError(
+                f"model.d_model = {self.d_model} cannot be divided among model.num_heads = "
+                f"{self.num_heads}: each head needs the same number of {unit}, so d_model must be "
+                f"a multiple of {parts * self.num_heads}"
+            )
+        others = ("dropout", "tie_weights", "positions")
+        for name in others if self.family == "modern" else ("rope_theta",):
+            value, default = getattr(self, name), type(self).__dataclass_fields__[name].default
+            if value != default:
+                raise ValueError(
+                    f"model.{name} = {value!r} has no effect on the family {self.family!r}: leave "
+                    f"the option out, or choose the other with --model.family"
+                )
 
     def arguments(self, vocab_size: int) -> dict[str, Any]:
         """What builds the model, with its family: the content of config.json."""
@@ -61,7 +102,12 @@ class ModelConfig:
         Raises:
             ValueError: a part refuses its size.
         """
-        return build_model(self.arguments(vocab_size))
+        try:
+            return build_model(self.arguments(vocab_size))
+        except (RuntimeError, TypeError, OverflowError) as error:
+            # Where memory is short or sizes overflow, torch raises any of these.
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"a model of these sizes cannot be built: {reason}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +126,30 @@ class OptimizerConfig:
     """Of matrices; gains and biases do not decay."""
     max_norm: float = 1.0
     """Of all gradients as one vector; larger ones are clipped."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            ValueError: names the option, its value and what it may be.
+        """
+        for name in ("learning_rate", "eps", "max_norm"):
+            value = getattr(self, name)
+            require_number(f"optimizer.{name}", value, "greater than 0", lambda x: x > 0)
+        for name in ("min_learning_rate", "weight_decay"):
+            value = getattr(self, name)
+            require_number(f"optimizer.{name}", value, "at least 0", lambda x: x >= 0)
+        for name in ("beta1", "beta2"):
+            value = getattr(self, name)
+            require_number(
+                f"optimizer.{name}", value, "at least 0 and less than 1", lambda x: 0 <= x < 1
+            )
+        require_whole("optimizer.warmup_steps", self.warmup_steps, 0)
+        if self.min_learning_rate > self.learning_rate:
+            raise ValueError(
+                f"optimizer.min_learning_rate = {self.min_learning_rate} must not be greater than "
+                f"optimizer.learning_rate = {self.learning_rate}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +186,8 @@ class TrainConfig:
     """Let torch.compile make it faster, where it can."""
     resume: bool = False
     """Go on from the last checkpoint in out, if there is one."""
+    accept_changes: bool = False
+    """Resume although options or text are others than the run's: the result is another one, too."""
     wandb: str | None = None
     """Project of Weights & Biases to report to."""
 
@@ -127,12 +199,24 @@ class TrainConfig:
         """
         at_least_one = ("steps", "batch_size", "accumulation", "eval_every", "eval_sequences")
         for name in (*at_least_one, "checkpoint_every", "keep"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)} must be at least 1")
-        for name in ("learning_rate", "min_learning_rate", "max_norm"):
-            value = getattr(self.optimizer, name)
-            if not 0 <= value < math.inf:
-                raise ValueError(f"{name} = {value} must be at least 0 and finite")
+            require_whole(name, getattr(self, name), 1)
+        require_whole("sample_tokens", self.sample_tokens, 0)
+        require_whole("seed", self.seed, 0)
+        require_choice("device", self.device, ("cpu", "cuda", "mps"))
+        require_choice("dtype", self.dtype, ("float32", "bfloat16"))
+        require_utf8("prompt", self.prompt)
+        if self.wandb == "":
+            raise ValueError("wandb = '' must be the name of a project")
+        if self.batch_size % self.accumulation:
+            raise ValueError(
+                f"batch_size = {self.batch_size} cannot be divided into accumulation = "
+                f"{self.accumulation} parts"
+            )
+        if self.optimizer.warmup_steps > self.steps:
+            raise ValueError(
+                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} must not be greater than "
+                f"steps = {self.steps}, or the learning rate never reaches its maximum"
+            )
         if self.device == "cuda" and not torch.cuda.is_available():
             raise ValueError("there is no CUDA device here; use --device cpu")
         if self.device == "mps" and not torch.backends.mps.is_available():
@@ -146,17 +230,16 @@ def parse(arguments: Sequence[str]) -> TrainConfig:
         OSError: there is no such file.
         ValueError: the file has a key that means nothing, or a value makes no sense.
     """
-    rest = list(arguments)
-    given: list[str] = []
-    if "--config" in rest[:-1]:
-        index = rest.index("--config")
-        path = Path(rest[index + 1])
-        del rest[index : index + 2]
-        given = as_arguments(read_json(path), TrainConfig(), f"{path}: ")
-    description = "Train a language model. --config FILE reads options from a run's run.json first."
-    return tyro.cli(
-        TrainConfig, prog="python -m cs336_basics.train", args=given + rest, description=description
+    parser = argparse.ArgumentParser(PROGRAM, add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", type=Path)
+    file, rest = parser.parse_known_args(arguments)
+    given = (
+        as_arguments(read_json(file.config), TrainConfig(), f"{file.config}: ")
+        if file.config
+        else []
     )
+    description = "Train a language model. --config FILE reads options from a run's run.json first."
+    return tyro.cli(TrainConfig, prog=PROGRAM, args=given + rest, description=description)
 
 
 def as_arguments(values: Mapping[str, Any], config: Any, where: str, prefix: str = "") -> list[str]:
@@ -182,7 +265,8 @@ def as_arguments(values: Mapping[str, Any], config: Any, where: str, prefix: str
             negative = f"{stem}.no-{last}" if stem else "--no-" + option.removeprefix("--")
             arguments.append(option if value else negative)
         else:
-            arguments += [option, str(present_name(value) if key == "family" else value)]
+            # In one word, because a prompt may begin like an option.
+            arguments.append(f"{option}={present_name(value) if key == 'family' else value}")
     return arguments
 
 

@@ -9,6 +9,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from cs336_basics.files import replacing
 from cs336_basics.training.runs import Record, read_metrics
 
 # A curve of training losses has at most so many points, each the mean of the steps it stands for.
@@ -20,7 +21,7 @@ def draw_curves(runs: Sequence[Path], out: Path) -> list[Path]:
     """Write out.svg and out.png, with all runs on one picture.
 
     Raises:
-        OSError: a run has no metrics.
+        OSError: a run has no metrics, or a picture cannot be written.
         ValueError: the metrics of a run are damaged, or there are none yet.
     """
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -41,14 +42,19 @@ def draw_curves(runs: Sequence[Path], out: Path) -> list[Path]:
     panels[0].legend()
     paths = [out.with_name(f"{out.name}.{kind}") for kind in ("svg", "png")]
     # The same numbers give the same file.
-    with mpl.rc_context({"svg.hashsalt": "cs336", "svg.fonttype": "path"}):
-        figure.savefig(paths[0], metadata={"Date": None})
-        figure.savefig(paths[1], dpi=150)
+    with (
+        mpl.rc_context({"svg.hashsalt": "cs336", "svg.fonttype": "path"}),
+        replacing(paths[0]) as svg,
+        replacing(paths[1]) as png,
+    ):
+        figure.savefig(svg, format="svg", metadata={"Date": None})
+        figure.savefig(png, format="png", dpi=150)
     return paths
 
 
 def draw_run(panel: Axes, records: Sequence[Record], key: str, name: str, color: str) -> None:
     """Draw a run's training loss, its validation loss, and the floor where it is known."""
+    name = name.replace("$", r"\$")  # which matplotlib takes for the begin of a formula
     training = [record for record in records if "loss" in record]
     validation = [record for record in records if "valid_loss" in record]
     means = thinned([(record[key], record["loss"]) for record in training])
@@ -57,7 +63,7 @@ def draw_run(panel: Axes, records: Sequence[Record], key: str, name: str, color:
         return
     points = [(record[key], record["valid_loss"]) for record in validation]
     panel.plot(*zip(*points, strict=True), "o-", color=color, ms=3, label=f"{name}: validation")
-    floor = validation[-1]["floor"]
+    floor = validation[-1].get("floor")
     if floor is not None:
         panel.axhline(floor, color=color, ls="--", lw=1, label=f"{name}: floor {floor:.3f}")
 

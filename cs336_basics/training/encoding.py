@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import numpy as np
 
-from cs336_basics.files import naming, read_json, write_json
+from cs336_basics.files import naming, read_json, replacing, write_json
 from cs336_basics.pretokenization import (
     CHUNK_BYTES,
     MAX_WORKERS,
@@ -24,7 +25,13 @@ from cs336_basics.pretokenization import (
     read_chunk,
 )
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer, read_facts, write_facts
+from cs336_basics.training.tokens import (
+    END_OF_TEXT,
+    load_tokenizer,
+    read_facts,
+    vocabulary_digest,
+    write_facts,
+)
 
 
 @dataclass(frozen=True)
@@ -78,10 +85,9 @@ def encode_file(job: Encoding, report: Callable[[int, int], None]) -> int:
         OSError: the text or the vocabulary is missing, or the disk is full.
         ValueError: the text is empty or not UTF-8.
     """
+    require_text(job.text)
     boundaries = find_chunk_boundaries(job.text, [END_OF_TEXT], job.chunk_bytes)
-    if boundaries[-1] == 0:
-        raise ValueError(f"{job.text} is empty")
-    dtype = token_dtype(len(load_tokenizer(job.vocabulary).vocab))
+    dtype = token_dtype(max(load_tokenizer(job.vocabulary).vocab))
     chunks_done, tokens_done = progress_so_far(job, dtype)
     report(boundaries[chunks_done], boundaries[-1])
     mode = "r+b" if chunks_done else "w+b"
@@ -100,9 +106,25 @@ def encode_file(job: Encoding, report: Callable[[int, int], None]) -> int:
     return tokens_done
 
 
-def token_dtype(vocab_size: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """The smallest type that has room for every id."""
-    return np.dtype("<u2" if vocab_size <= 2**16 else "<u4")
+def require_text(path: Path) -> None:
+    """Refuse what is no file of text that can be read in parts and more than once.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: it is empty or a pipe.
+    """
+    if not S_ISREG(path.stat().st_mode):
+        raise ValueError(
+            f"{path} is no regular file, and the text is read more than once: write it to a file "
+            "first"
+        )
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty")
+
+
+def token_dtype(largest_id: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest type that has room for every id up to the largest."""
+    return np.dtype("<u2" if largest_id < 2**16 else "<u4")
 
 
 def progress_so_far(job: Encoding, dtype: np.dtype[Any]) -> tuple[int, int]:
@@ -155,15 +177,19 @@ def encode_in_worker(task: tuple[Path, int, int]) -> list[int]:
 
 def finish(job: Encoding, dtype: np.dtype[Any], num_tokens: int) -> None:
     """Give the tokens their header and their name, and say what they were made of."""
-    partial = job.out.with_suffix(".partial")
     header = {"descr": dtype.str, "fortran_order": False, "shape": (num_tokens,)}
     # Not through a memory map: that of a file on a full disk ends the process without a word.
-    with naming(partial), job.unfinished.open("rb") as source, partial.open("wb") as target:
+    facts = read_facts(job.text)
+    known = {
+        "tokens": num_tokens,
+        "bytes": job.text.stat().st_size,
+        "nats": facts.get("nats"),
+        "vocabulary": vocabulary_digest(job.vocabulary),
+    }
+    with replacing(job.out) as target, job.unfinished.open("rb") as source:
         np.lib.format.write_array_header_1_0(target, header)
         shutil.copyfileobj(source, target)
-    facts = read_facts(job.text)
-    sizes = {"tokens": num_tokens, "bytes": job.text.stat().st_size, "nats": facts.get("nats")}
-    write_facts(job.out, sizes)
-    partial.replace(job.out)
+        target.flush()
+        write_facts(job.out, known)
     job.unfinished.unlink()
     job.journal.unlink(missing_ok=True)

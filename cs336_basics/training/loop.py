@@ -5,24 +5,26 @@ alone. So a run that was stopped and resumed draws what it would have drawn, how
 evaluated or sampled in between, and any number of processes draws the same sequences.
 """
 
+import copy
 import hashlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from cs336_basics.checkpoint import load_model
 from cs336_basics.data import get_batch
-from cs336_basics.decoder import DecoderLM
-from cs336_basics.files import read_json, write_json
+from cs336_basics.files import write_json
 from cs336_basics.loss import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
 from cs336_basics.training.config import TrainConfig, as_json
 from cs336_basics.training.evaluation import sample, validation_loss, validation_windows
 from cs336_basics.training.processes import Processes
-from cs336_basics.training.runs import Record, Run, require_same_model
+from cs336_basics.training.resuming import digest, require_same_run, require_vocabulary_of_run
+from cs336_basics.training.runs import Record, Run, is_whole
 from cs336_basics.training.tokens import load_tokenizer, nats_per_token, open_tokens
 
 
@@ -71,6 +73,7 @@ class Trainer:
         length = config.model.context_length
         self.tokens = open_tokens(config.data / "train.npy", vocab_size, length)
         valid = open_tokens(config.data / "valid.npy", vocab_size, length)
+        self.data = {"train": digest(self.tokens), "valid": digest(valid)}
         self.windows = validation_windows(valid, length, config.eval_sequences).to(processes.device)
         self.floor = nats_per_token(config.data / "valid.npy")
         if config.batch_size % (processes.count * config.accumulation):
@@ -79,7 +82,7 @@ class Trainer:
                 f"processes with accumulation = {config.accumulation}"
             )
         torch.manual_seed(seed_of(config.seed))
-        self.model: DecoderLM = config.model.build(vocab_size).to(processes.device)
+        self.model = config.model.build(vocab_size).to(processes.device)
         self.logits_of: Callable[[Tensor], Tensor] = self.model
         if config.compile:
             self.logits_of = torch.compile(self.model)
@@ -90,28 +93,50 @@ class Trainer:
             eps=config.optimizer.eps,
         )
         self.run = Run(config.out, config.keep)
-        self.step = self.begin(vocab_size)
+        described = {
+            "run.json": as_json(config),
+            "config.json": config.model.arguments(vocab_size),
+            "data.json": self.data,
+        }
+        self.step = self.resume(described) if self.run.checkpoints() else 0
+        if processes.first:
+            self.run.forget_after(self.step)
+            if self.step and (config.accept_changes or math.isinf(self.run.best_loss)):
+                self.run.best_loss = self.loss_of_best()
+            for name, value in described.items():
+                write_json(config.out / name, value)
+            self.tokenizer.save(config.out / "vocab.json", config.out / "merges.txt")
         self.started = time.monotonic() - self.run.seconds
 
-    def begin(self, vocab_size: int) -> int:
-        """Resume or begin, and write down what is going to be trained."""
-        model = self.config.model.arguments(vocab_size)
-        step = 0
-        if self.run.checkpoints():
-            if not self.config.resume:
-                raise ValueError(
-                    f"{self.config.out} holds a run already: go on from it with --resume, or "
-                    "choose another folder with --out"
-                )
-            require_same_model(read_json(self.config.out / "config.json"), model)
-            step = self.run.resume(self.model, self.optimizer)
-        if self.processes.first:
-            if step == 0:
-                (self.config.out / "metrics.jsonl").write_bytes(b"")
-            write_json(self.config.out / "run.json", as_json(self.config))
-            write_json(self.config.out / "config.json", model)
-            self.tokenizer.save(self.config.out / "vocab.json", self.config.out / "merges.txt")
+    def resume(self, described: Mapping[str, Mapping[str, Any]]) -> int:
+        """Restore the run's last checkpoint and return its step, if it is a run of this kind."""
+        out, config = self.config.out, self.config
+        if not config.resume:
+            raise ValueError(
+                f"{out} holds a run already: go on from it with --resume, or choose another "
+                "folder with --out"
+            )
+        require_vocabulary_of_run(out, self.tokenizer)
+        require_same_run(out, described, accept_changes=config.accept_changes)
+        step = self.run.resume(self.model, self.optimizer)
+        if step > config.steps:
+            raise ValueError(f"steps = {config.steps}, but {out} has come to step {step} already")
         return step
+
+    def loss_of_best(self) -> float:
+        """The validation loss of best.pt, which is not known where the metrics are missing."""
+        if not self.run.best.exists() or not is_whole(self.run.best):
+            return math.inf
+        weights = copy.deepcopy(self.model.state_dict())
+        load_model(self.run.best, self.model)
+        loss = self.measure()
+        self.model.load_state_dict(weights)
+        return loss
+
+    def measure(self) -> float:
+        """The validation loss of the weights as they are."""
+        with self.precision():
+            return validation_loss(self.logits_of, self.windows, self.config.batch_size)
 
     def train(self, observer: Observer, stopped: Callable[[], bool]) -> bool:
         """Take all steps that are left, and return whether it came to the last one.
@@ -205,8 +230,7 @@ class Trainer:
 
     def evaluate(self) -> Record:
         """Measure the validation loss, sample, and save what is best so far."""
-        with self.precision():
-            loss = validation_loss(self.logits_of, self.windows, self.config.batch_size)
+        loss = self.measure()
         text = sample(
             self.model, self.tokenizer, self.config.prompt, self.config.sample_tokens, self.step
         )

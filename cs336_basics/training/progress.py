@@ -18,6 +18,11 @@ from rich.text import Text
 from cs336_basics.training.runs import Record
 
 
+def plain_console(*, quiet: bool = False) -> Console:
+    """A console that prints paths as they are: nothing in them is markup, and no line is broken."""
+    return Console(quiet=quiet, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
 class Watcher:
     """Shows a bar while it moves, and a line and a sample for every evaluation.
 
@@ -49,8 +54,8 @@ class Watcher:
             f"step {record['step']}: validation loss {record['valid_loss']:.3f} "
             f"(perplexity {record['perplexity']:.2f}{floor}), {record['seconds']:.0f} s"
         )
-        self.progress.console.print(Text(line, style="bold"), soft_wrap=True)
-        self.progress.console.print(Text(record["sample"], style="dim"), soft_wrap=True)
+        self.progress.console.print(Text(line, style="bold"))
+        self.progress.console.print(Text(record["sample"], style="dim"))
         self.log(record)
 
     def log(self, record: Record) -> None:
@@ -65,7 +70,7 @@ def watching(console: Console, total: int, done: int, wandb: Any = None) -> Iter
     columns = (
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[numbers]}"),
+        TextColumn("{task.fields[numbers]}", markup=False),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),

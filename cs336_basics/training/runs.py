@@ -6,20 +6,22 @@ vocab.json, merges.txt
 step-00000100.pt   checkpoints, the last few
 best.pt            the one of lowest validation loss
 metrics.jsonl      one JSON object for every step and every evaluation
+data.json          digests of the token files
 loss.svg, loss.png
 """
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
-from cs336_basics.families import present_name
-from cs336_basics.files import write_text
+from cs336_basics.checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
+from cs336_basics.files import naming, write_text
 
 Record = dict[str, Any]
 
@@ -29,34 +31,31 @@ def read_metrics(folder: Path) -> list[Record]:
 
     Raises:
         OSError: there is no such run.
-        ValueError: a line before the last is no JSON object.
+        ValueError: a line before the last is no record.
     """
     path = folder / "metrics.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines()
+    # In bytes, for a line ends at b"\n" alone, and the last may end within a character.
+    lines = path.read_bytes().rstrip(b"\n").split(b"\n")
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(json.loads(line))
-        except ValueError as error:
-            if number < len(lines):
-                raise ValueError(f"{path}, line {number}, is no JSON: {error}") from error
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if isinstance(record, dict) and {"step", "seconds"} <= record.keys():
+            records.append(record)
+        elif number < len(lines):
+            raise ValueError(f"{path}, line {number}, is no record of a step: remove the line")
     return records
 
 
-def require_same_model(saved: Record, wanted: Record) -> None:
-    """Refuse to resume with another model, naming what differs.
-
-    Raises:
-        ValueError: something differs.
-    """
-    saved = {**saved, "family": present_name(saved.get("family"))}
-    differences = [
-        f"{key} is {saved.get(key)!r} in the run and {wanted.get(key)!r} now"
-        for key in {**saved, **wanted}
-        if saved.get(key) != wanted.get(key)
-    ]
-    if differences:
-        raise ValueError("the run is of another model: " + "; ".join(differences))
+def is_whole(checkpoint: Path) -> bool:
+    """Tell whether a file is a checkpoint that can be read."""
+    try:
+        read_checkpoint(checkpoint)
+    except ValueError:
+        return False
+    return True
 
 
 class Run:
@@ -74,9 +73,24 @@ class Run:
         self.seconds = 0.0
         folder.mkdir(parents=True, exist_ok=True)
 
-    def checkpoints(self) -> list[Path]:
+    @property
+    def metrics(self) -> Path:
+        """One JSON object a line."""
+        return self.folder / "metrics.jsonl"
+
+    @property
+    def best(self) -> Path:
+        """The checkpoint of lowest validation loss."""
+        return self.folder / "best.pt"
+
+    def numbered(self) -> list[Path]:
         """The numbered checkpoints, the last one last."""
-        return sorted(self.folder.glob("step-*.pt"))
+        paths = [path for path in self.folder.glob("step-*.pt") if path.stem[5:].isdecimal()]
+        return sorted(paths, key=lambda path: int(path.stem[5:]))
+
+    def checkpoints(self) -> list[Path]:
+        """The numbered checkpoints, or the best one where there are no others."""
+        return self.numbered() or ([self.best] if self.best.exists() else [])
 
     def last_good(self) -> str:
         """What to say of the last checkpoint in a message."""
@@ -84,25 +98,39 @@ class Run:
         return f"the last good checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-        """Restore the last checkpoint, forget what was measured after it, and return its step.
+        """Restore the last checkpoint and return its step.
 
         Raises:
             ValueError: the checkpoint is damaged or of another model.
         """
-        saved = self.checkpoints()
-        if not saved:
-            return 0
+        last = self.checkpoints()[-1]
         try:
-            step = load_checkpoint(saved[-1], model, optimizer)
+            return load_checkpoint(last, model, optimizer)
         except ValueError as error:
-            raise ValueError(f"{saved[-1]} cannot be resumed from: {error}") from error
-        records = [record for record in read_metrics(self.folder) if record["step"] <= step]
+            if is_whole(last):
+                raise ValueError(f"{last} cannot be resumed from: {error}") from error
+            raise ValueError(f"{error}; {self.whole_ones()}") from error
+
+    def whole_ones(self) -> str:
+        """What to say of the checkpoints that can be read where the newest cannot."""
+        best = [self.best] if self.best.exists() else []
+        whole = [str(path) for path in (*best, *self.numbered()) if is_whole(path)]
+        if not whole:
+            return "no other checkpoint of the run is whole: begin anew with another --out"
+        return (
+            f"these checkpoints are whole: {', '.join(whole)}; remove the numbered ones that are "
+            f"not, and --resume goes on from {whole[-1]}"
+        )
+
+    def forget_after(self, step: int) -> None:
+        """Remove records of later steps, and take best loss and time from those that stay."""
+        records = read_metrics(self.folder) if self.metrics.exists() else []
+        records = [record for record in records if record["step"] <= step]
         lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
-        write_text(self.folder / "metrics.jsonl", "".join(lines))
+        write_text(self.metrics, "".join(lines))
         losses = [record["valid_loss"] for record in records if "valid_loss" in record]
         self.best_loss = min(losses, default=math.inf)
         self.seconds = max((record["seconds"] for record in records), default=0.0)
-        return step
 
     def record(self, entry: Record) -> None:
         """Add a line to the metrics.
@@ -110,12 +138,8 @@ class Run:
         Raises:
             OSError: it could not be written.
         """
-        path = self.folder / "metrics.jsonl"
-        try:
-            with path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise OSError(f"{path} could not be written ({error}); {self.last_good()}") from error
+        with self.saving(self.metrics), self.metrics.open("ab") as file:
+            file.write(f"{json.dumps(entry, ensure_ascii=False)}\n".encode())
 
     def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, step: int) -> Path:
         """Write a numbered checkpoint, and only then remove the oldest.
@@ -124,8 +148,9 @@ class Run:
             OSError: it could not be written; those before it are as they were.
         """
         path = self.folder / f"step-{step:08d}.pt"
-        self.write(path, model, optimizer, step)
-        for old in self.checkpoints()[: -self.keep]:
+        with self.saving(path):
+            save_checkpoint(model, optimizer, step, path)
+        for old in self.numbered()[: -self.keep]:
             old.unlink()
         return path
 
@@ -134,15 +159,19 @@ class Run:
     ) -> None:
         """Write best.pt where the validation loss is the lowest so far."""
         if loss < self.best_loss:
-            self.write(self.folder / "best.pt", model, optimizer, step)
+            with self.saving(self.best):
+                save_checkpoint(model, optimizer, step, self.best)
             self.best_loss = loss
 
-    def write(
-        self, path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int
-    ) -> None:
-        """Write one checkpoint whole or not at all."""
+    @contextmanager
+    def saving(self, path: Path) -> Iterator[None]:
+        """Let an error of the system name the file and the last good checkpoint.
+
+        Raises:
+            OSError: the file could not be written.
+        """
         try:
-            save_checkpoint(model, optimizer, step, path)
-        except (OSError, RuntimeError) as error:
-            # torch raises RuntimeError where its writer of archives is refused.
-            raise OSError(f"{path} could not be saved ({error}); {self.last_good()}") from error
+            with naming(path):
+                yield
+        except OSError as error:
+            raise OSError(f"{error}; {self.last_good()}") from error

@@ -5,6 +5,7 @@ allows it. Beside it, a JSON file says how many tokens and bytes of text it has,
 probability where that is known.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,26 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     return Tokenizer.from_files(folder / "vocab.json", folder / "merges.txt", [END_OF_TEXT])
 
 
+def vocabulary_digest(folder: Path) -> str:
+    """A digest of vocab.json and merges.txt in a folder, by which a vocabulary is recognised."""
+    contents = [(folder / name).read_bytes() for name in ("vocab.json", "merges.txt")]
+    return hashlib.sha256(b"".join(contents)).hexdigest()
+
+
+def require_same_vocabulary(path: Path) -> None:
+    """Refuse a token file that was made with another vocabulary than the one beside it.
+
+    Raises:
+        ValueError: tells what to do.
+    """
+    made_with = read_facts(path).get("vocabulary")
+    if made_with is not None and made_with != vocabulary_digest(path.parent):
+        raise ValueError(
+            f"{path} was made with another vocabulary than the one in {path.parent}: make it again "
+            "with python -m cs336_basics.encode"
+        )
+
+
 def open_tokens(path: Path, vocab_size: int, context_length: int) -> Tokens:
     """Map a token file into memory.
 
@@ -41,7 +62,8 @@ def open_tokens(path: Path, vocab_size: int, context_length: int) -> Tokens:
             f"there is no token file {path}: make one with python -m cs336_basics.encode"
         ) from error
     except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} is no token file: {error}") from error
+        raise ValueError(f"{path} is no token file: {error}; make it again") from error
+    require_same_vocabulary(path)
     if tokens.ndim != 1 or not np.issubdtype(tokens.dtype, np.unsignedinteger):
         raise ValueError(
             f"{path} must hold one row of unsigned integers, not {tokens.dtype} of {tokens.shape}"

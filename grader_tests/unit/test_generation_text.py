@@ -194,8 +194,8 @@ DAMAGED: dict[str, tuple[str, str | None, str]] = {
     "no config": ("config.json", None, "config.json"),
     "no vocabulary": ("vocab.json", None, "vocab.json"),
     "a checkpoint that is none": ("checkpoint.pt", "text", "is no checkpoint, or is damaged"),
-    "a config that is no JSON": ("config.json", "{", "config.json does not describe a model"),
-    "a config of a list": ("config.json", "[]", "config.json does not describe a model"),
+    "a config that is no JSON": ("config.json", "{", "config.json is no JSON"),
+    "a config of a list": ("config.json", "[]", "config.json must hold one JSON object"),
     "an unknown family": ("config.json", '{"family": "rnn"}', "KeyError('rnn')"),
     "a missing size": ("config.json", '{"family": "classic"}', "missing 6 required"),
     "a size below zero": (
@@ -215,7 +215,7 @@ DAMAGED: dict[str, tuple[str, str | None, str]] = {
 
 
 @pytest.mark.parametrize(("name", "text", "message"), DAMAGED.values(), ids=DAMAGED.keys())
-def test_files_that_cannot_be_used_exit_with_2(
+def test_files_that_cannot_be_used_exit_with_1(
     name: str,
     text: str | None,
     message: str,
@@ -229,7 +229,7 @@ def test_files_that_cannot_be_used_exit_with_2(
         (folder / name).unlink()
     else:
         (folder / name).write_text(text, encoding="utf-8")
-    assert run("Once", "--checkpoint", str(folder / "checkpoint.pt")) == 2
+    assert run("Once", "--checkpoint", str(folder / "checkpoint.pt")) == 1
     said = capsys.readouterr()
     assert message in said.err
     assert said.out == ""

@@ -1,5 +1,6 @@
 """The training loop: resuming, what a run leaves behind, what ends it."""
 
+import errno
 import json
 import os
 import random
@@ -203,9 +204,8 @@ def test_a_loss_that_is_not_finite_stops_the_run(
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.pt")} == before
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("file")])
 def test_a_full_disk_costs_no_checkpoint(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The checkpoints that are there stay, nothing half written does, and the message names one."""
     config = configured(data, tmp_path)
@@ -215,11 +215,11 @@ def test_a_full_disk_costs_no_checkpoint(
 
     def full(_: object, file: object) -> None:
         file.write(b"half")  # type: ignore[attr-defined]
-        raise error
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr(torch, "save", full)
-        with pytest.raises(OSError, match=r"could not be saved .*step-00000002.pt"):
+        with pytest.raises(OSError, match=r"No space left .*4\.pt.*; .*step-00000002\.pt"):
             train(resumed(config))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if ".pt" in path.name} == (
         before
@@ -236,7 +236,7 @@ def test_metrics_that_cannot_be_written_end_the_run(data: Path, tmp_path: Path) 
     trainer = Trainer(resumed(config), ALONE)
     (tmp_path / "metrics.jsonl").unlink()
     (tmp_path / "metrics.jsonl").symlink_to(FULL)
-    with pytest.raises(OSError, match=r"metrics.jsonl could not be .*No space.*step-00000002.pt"):
+    with pytest.raises(OSError, match=r"No space.*metrics.jsonl.*step-00000002.pt"):
         trainer.train(Killer(), lambda: False)
     assert torch.load(tmp_path / "step-00000002.pt", weights_only=True)["iteration"] == 2
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cs336_basics import train as command
 from cs336_basics.training.config import OptimizerConfig, TrainConfig, parse
 from cs336_basics.training.loop import Trainer
-from grader_tests.unit.training_runs import ALONE, FAMILIES, configured, prepared, train
+from grader_tests.unit.training_runs import ALONE, FAMILIES, Killer, configured, prepared, train
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,8 @@ def test_a_run_with_the_former_name_of_a_family_is_understood(
 ) -> None:
     """It can be repeated and resumed."""
     config = configured(data, tmp_path, family)
-    train(replace(config, steps=2))
+    with pytest.raises(Killer.Killed):
+        train(config, kill_after=3)
     for path in (tmp_path / "run.json", tmp_path / "config.json"):
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(f'"{family}"', f'"{former}"'), encoding="utf-8")
@@ -43,9 +45,9 @@ def test_a_run_with_the_former_name_of_a_family_is_understood(
 def test_the_command_line_has_the_last_word(tmp_path: Path) -> None:
     """Options after --config replace those of the file, and what neither says is as by default."""
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({"steps": 5, "model": {"d_model": 32, "tie_weights": False}}))
+    path.write_text(json.dumps({"steps": 50, "model": {"family": "classic", "tie_weights": False}}))
     config = parse(["--model.d-model", "64", "--config", str(path), "--optimizer.beta2", "0.99"])
-    assert (config.steps, config.model.d_model, config.model.tie_weights) == (5, 64, False)
+    assert (config.steps, config.model.d_model, config.model.tie_weights) == (50, 64, False)
     assert config.optimizer == OptimizerConfig(beta2=0.99)
     assert config.batch_size == TrainConfig().batch_size
 
@@ -81,19 +83,59 @@ def test_a_command_line_with_what_means_nothing_is_refused(
     assert option.removeprefix("--").split("=")[0] in "".join(capsys.readouterr())
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"steps": 0}, "steps = 0"),
-        ({"keep": 0}, "keep = 0"),
-        ({"optimizer": OptimizerConfig(learning_rate=float("nan"))}, "learning_rate = nan"),
-        ({"optimizer": OptimizerConfig(max_norm=-1)}, "max_norm = -1"),
-    ],
+AT_LEAST_ONE = (
+    *("steps", "batch_size", "accumulation", "eval_every", "eval_sequences", "checkpoint_every"),
+    *("keep", "model.context_length", "model.d_model", "model.num_layers", "model.num_heads"),
+    "model.d_ff",
 )
-def test_values_that_make_no_sense_are_refused(settings: dict[str, object], message: str) -> None:
-    """Before anything is computed."""
-    with pytest.raises(ValueError, match=message):
-        TrainConfig(**settings)  # type: ignore[arg-type]
+POSITIVE = ("optimizer.learning_rate", "optimizer.eps", "optimizer.max_norm", "model.rope_theta")
+NOT_NEGATIVE = ("optimizer.min_learning_rate", "optimizer.weight_decay")
+SHARES = ("optimizer.beta1", "optimizer.beta2", "model.dropout")
+SENSELESS = [
+    *((name, value) for name in AT_LEAST_ONE for value in ("0", "-4", "2.5", "nan", "many")),
+    *((name, value) for name in POSITIVE for value in ("0", "-1", "nan", "inf", "1e400", "much")),
+    *((name, value) for name in NOT_NEGATIVE for value in ("-1", "nan", "inf", "-1e-9")),
+    *((name, value) for name in SHARES for value in ("1", "-0.1", "nan")),
+    ("model.dropout", "0.1"),  # the modern family has none
+    *(("optimizer.warmup_steps", value) for value in ("-1", "2.5", "1001")),
+    *(("sample_tokens", "-1"), ("seed", "-1"), ("seed", "0.5"), ("wandb", "")),
+    *(("device", "abacus"), ("dtype", "float16"), ("model.family", "bert")),
+    *(("model.positions", "sinusoidal"), ("model.positions", "none"), ("model.num_heads", "3")),
+    *(("optimizer.min_learning_rate", "1"), ("accumulation", "3"), ("prompt", "caf\udce9")),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), SENSELESS)
+def test_values_that_make_no_sense_are_refused(
+    name: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the name of the option, before anything is written, and without a traceback."""
+    out = tmp_path / "run"
+    with pytest.raises(SystemExit) as ended:
+        command.main([f"--out={out}", f"--{name.replace('_', '-')}={value}"])
+    assert ended.value.code == 2
+    said = "".join(capsys.readouterr())
+    assert name in said or name.replace("_", "-") in said
+    assert "Traceback" not in said
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("steps", 2.0), ("steps", True), ("batch_size", 16.5), ("seed", 0.0), ("keep", "3")],
+)
+def test_numbers_of_another_type_are_refused(name: str, value: object) -> None:
+    """Whoever builds the configuration in Python is told the same."""
+    with pytest.raises(ValueError, match=rf"{name} = {value!r} must be a whole number"):
+        TrainConfig(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("prompt", ["--out", "- she said", "", "a = b\nc", "[red]", "\u2028"])
+def test_a_prompt_in_a_file_is_data(tmp_path: Path, prompt: str) -> None:
+    """Also where it looks like an option."""
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"prompt": prompt}), encoding="utf-8")
+    assert parse([f"--config={path}"]).prompt == prompt
 
 
 def test_what_does_not_fit_the_data_is_refused(data: Path, tmp_path: Path) -> None:
@@ -110,31 +152,12 @@ def test_what_does_not_fit_the_data_is_refused(data: Path, tmp_path: Path) -> No
         Trainer(replace(config, data=other), ALONE)
 
 
-def test_another_model_is_not_resumed(data: Path, tmp_path: Path) -> None:
-    """One of the other family or of another size; the run stays as it was."""
-    config = configured(data, tmp_path)
-    train(replace(config, steps=2))
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(ValueError, match="go on from it with --resume"):
-        Trainer(config, ALONE)
-    for model, message in (
-        (FAMILIES["classic"], "family is 'modern' in the run and 'classic' now"),
-        (replace(config.model, d_model=32), "d_model is 16 in the run and 32 now"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Trainer(replace(config, model=model, resume=True), ALONE)
-    last = max(tmp_path.glob("step-*.pt"))
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    last.write_bytes(last.read_bytes()[:1000])
-    with pytest.raises(ValueError, match=f"{last.name} cannot be resumed from"):
-        Trainer(replace(config, resume=True), ALONE)
-
-
 def test_a_checkpoint_of_the_other_family_is_not_resumed(data: Path, tmp_path: Path) -> None:
     """Wherever it comes from; it stays as it was, and the message says what does not fit."""
     config, other = (configured(data, tmp_path / family, family) for family in FAMILIES)
     for each in (config, other):
-        train(replace(each, steps=2))
+        with pytest.raises(Killer.Killed):
+            train(each, kill_after=3)
     checkpoint = config.out / "step-00000002.pt"
     foreign = (other.out / checkpoint.name).read_bytes()
     checkpoint.write_bytes(foreign)

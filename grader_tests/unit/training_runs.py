@@ -1,9 +1,12 @@
 """Small runs to test training with, which take a second each."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -41,7 +44,7 @@ def configured(data: Path, out: Path, family: str = "modern") -> TrainConfig:
         data=data,
         out=out,
         model=FAMILIES[family],
-        optimizer=OptimizerConfig(warmup_steps=3),
+        optimizer=OptimizerConfig(warmup_steps=2),
         steps=STEPS,
         batch_size=4,
         accumulation=2,
@@ -50,6 +53,18 @@ def configured(data: Path, out: Path, family: str = "modern") -> TrainConfig:
         checkpoint_every=2,
         sample_tokens=4,
     )
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """As on a full disk, no file grows beyond a size."""
+    resource = pytest.importorskip("resource", reason="this system has no limit for files")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 class Killer:

@@ -1,0 +1,93 @@
+"""What a run must have in common with the one that it goes on with.
+
+Resuming promises the result of a run that was never stopped, so whatever would change the result is
+refused by name. What cannot be compared, because its file is missing, is not refused.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cs336_basics.families import present_name
+from cs336_basics.files import read_json
+from cs336_basics.tokenizer import Tokenizer
+from cs336_basics.training.tokens import BLOCK, Tokens, load_tokenizer
+
+# Options that say where and how a run works, and not what comes out of it.
+FREE_OPTIONS = frozenset(
+    {
+        *("data", "out", "device", "compile", "threads", "accumulation", "wandb"),
+        *("resume", "accept_changes", "checkpoint_every", "keep", "prompt", "sample_tokens"),
+    }
+)
+
+
+def digest(tokens: Tokens) -> dict[str, Any]:
+    """The number of tokens and a digest of them, by which text is recognised."""
+    sha256 = hashlib.sha256()
+    for start in range(0, len(tokens), BLOCK):
+        sha256.update(tokens[start : start + BLOCK].tobytes())
+    return {"tokens": len(tokens), "sha256": sha256.hexdigest()}
+
+
+def require_vocabulary_of_run(folder: Path, tokenizer: Tokenizer) -> None:
+    """Refuse another vocabulary, also of the same size: the weights would read other words.
+
+    Raises:
+        ValueError: the run's vocabulary is another one, or its files are damaged.
+    """
+    if not all((folder / name).exists() for name in ("vocab.json", "merges.txt")):
+        return
+    saved = load_tokenizer(folder)
+    if (saved.vocab, saved.merges) != (tokenizer.vocab, tokenizer.merges):
+        raise ValueError(
+            f"{folder} is a run with another vocabulary: take the token files that it was begun "
+            "with (--data), or choose another folder with --out"
+        )
+
+
+def require_same_run(
+    folder: Path, described: Mapping[str, Mapping[str, Any]], *, accept_changes: bool
+) -> None:
+    """Refuse to go on with a run whose side files describe another one.
+
+    Args:
+        folder: The run's.
+        described: What run.json, config.json and data.json would hold of the run that is wanted.
+        accept_changes: Allow other options and other text; another model is refused even so.
+
+    Raises:
+        ValueError: names everything that differs.
+    """
+    saved = {name: saved_object(folder / name) for name in described}
+    # run.json has the model, too, but only as far as somebody chose it.
+    chosen = saved["run.json"].pop("model", {})
+    model = saved["config.json"] or {k: v for k, v in chosen.items() if v is not None}
+    others = changes(model, described["config.json"], "model.")
+    for name in ("run.json", "data.json"):
+        others += [] if accept_changes else changes(saved[name], described[name])
+    if others:
+        raise ValueError(
+            f"{folder} is another run: {'; '.join(others)}. Repeat its options, which "
+            f"{folder / 'run.json'} has, or choose another folder with --out; --accept-changes "
+            "goes on all the same, but not with another model"
+        )
+
+
+def changes(saved: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """A line for each option that differs, without those that are free."""
+    lines = []
+    for key, value in wanted.items():
+        name, before = f"{prefix}{key}", saved.get(key, value)
+        before = present_name(before) if key == "family" else before
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            lines += changes(before, value, f"{name}.")
+        elif before != value and name not in FREE_OPTIONS:
+            lines.append(f"{name} is {before!r} in the run and {value!r} now")
+    return lines
+
+
+def saved_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a side file of a run, empty where the file is missing."""
+    return read_json(path) if path.exists() else {}
