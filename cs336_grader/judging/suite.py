@@ -106,7 +106,7 @@ class SuiteRun(ABC):
             *(f"-pno:{plugin}" for plugin in NOT_NEEDED),
         ]
         output = io.StringIO()
-        with contextlib.redirect_stdout(output):
+        with contextlib.redirect_stdout(output), temporary_files():
             code = pytest.main(arguments, plugins=[self])
         if self.stopped:
             raise KeyboardInterrupt
@@ -209,6 +209,18 @@ class SuiteRun(ABC):
             None,
             call.when,  # type: ignore[arg-type]  # of what is no collection
         )
+
+
+@contextlib.contextmanager
+def temporary_files() -> Iterator[None]:
+    """Make temporary files in a folder that is removed afterwards."""
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix="cs336-", ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 def with_following(

@@ -37,8 +37,11 @@ def audit(assignment: Path, tmp_path: Path) -> Audit:
             text=True,
             check=False,
             timeout=300,
+            env={**os.environ, "TMPDIR": str(temporary)},
         )
 
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     return run
 
 
@@ -54,6 +57,7 @@ def test_a_sound_suite(audit: Audit, tmp_path: Path) -> None:
     assert first.returncode == 0, first.stdout + first.stderr
     assert "Sound" in first.stdout
     assert first.stderr == ""
+    assert not list((tmp_path / "temporary").iterdir())
     written = {path.name: path.read_bytes() for path in (tmp_path / "report").iterdir()}
     assert written.keys() == {"audit.json", "audit.html"}
     assert audit("--jobs", "3").returncode == 0
