@@ -10,8 +10,7 @@ from benchmarks.measuring import Cost, alone_in_turn
 from benchmarks.report import grid, mebibytes, seconds
 from benchmarks.texts import text_file
 from cs336_basics import generation
-from cs336_basics.decoder import KeyValueCache
-from cs336_basics.model import TransformerLM
+from cs336_basics.model import KeyValueCache, TransformerLM
 
 
 def texts(kind: str, sizes: list[int], vocab_size: int) -> str:
@@ -55,8 +54,8 @@ def generations(counts: list[int]) -> str:
     for count in counts:
         caches: list[KeyValueCache] = []
 
-        def noted(context_length: int, caches: list[KeyValueCache] = caches) -> KeyValueCache:
-            caches.append(KeyValueCache(context_length))
+        def noted(caches: list[KeyValueCache] = caches) -> KeyValueCache:
+            caches.append(KeyValueCache())
             return caches[-1]
 
         config = generation.GenerationConfig(max_new_tokens=count, temperature=0)

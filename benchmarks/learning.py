@@ -9,11 +9,9 @@ from torch import Tensor
 
 from benchmarks.measuring import in_turn
 from benchmarks.report import Row
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.generation import GenerationConfig, generate
 from cs336_basics.gpt import GPT
-from cs336_basics.loss import cross_entropy
-from cs336_basics.model import TransformerLM
+from cs336_basics.model import DecoderLM, TransformerLM, cross_entropy
 from cs336_basics.optimizer import AdamW
 
 VOCAB_SIZE, CONTEXT, D_MODEL, LAYERS, HEADS, BATCH = 4096, 128, 256, 4, 8, 4

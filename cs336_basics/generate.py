@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from cs336_basics.checkpoint import load_model
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.families import build_model
 from cs336_basics.files import read_json
 from cs336_basics.generation import GenerationConfig, generate_text
+from cs336_basics.model import DecoderLM
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.command_line import in_words, require_utf8
 

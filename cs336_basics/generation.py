@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from cs336_basics.decoder import DecoderLM, KeyValueCache
+from cs336_basics.model import DecoderLM, KeyValueCache
 
 # Token ids (batch, T) to logits (batch, T, vocab_size).
 LanguageModel = Callable[[Tensor], Tensor]
@@ -221,7 +221,7 @@ def predictor(model: LanguageModel, config: GenerationConfig) -> Callable[[Tenso
     else:
         raise ValueError("this model does not say how long its context is: set context_length")
     layers = decoder.layers if decoder is not None and config.use_cache else ()
-    caches = [KeyValueCache(context_length) for _ in layers]
+    caches = [KeyValueCache() for _ in layers]
     modules = modules_of(model)
 
     def predict(tokens: Int[Tensor, "batch T"]) -> Float[Tensor, "batch vocab_size"]:

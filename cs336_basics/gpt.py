@@ -1,152 +1,185 @@
 """The classic Transformer language model (GPT's family), written bottom-up.
 
-Below it, in this order: layers.py, positions.py, decoder.py.
+What both families share comes from model.py: linear maps, attention, the frame of the model.
 
 Sources:
-    Attention Is All You Need (Vaswani et al., arXiv:1706.03762): the feed-forward network; token
-    embeddings scaled by √d_model and tied to the output projection (section 3.4).
-    Layer Normalization (Ba et al., arXiv:1607.06450).
-    Gaussian Error Linear Units (Hendrycks & Gimpel, arXiv:1606.08415).
-    Using the Output Embedding to Improve Language Models (Press & Wolf, arXiv:1608.05859).
-    GPT-2 (Radford et al., 2019): these parts put together, d_ff = 4 d_model.
+    https://arxiv.org/abs/1706.03762  Attention Is All You Need: scaled embeddings, sinusoids, FFN
+    https://arxiv.org/abs/1607.06450  Layer Normalization
+    https://arxiv.org/abs/1606.08415  Gaussian Error Linear Units
+    https://jmlr.org/papers/v15/srivastava14a.html  Dropout
+    https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf
+        GPT-2: these parts put together, with learned positions and d_ff = 4 d_model
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from cs336_basics.decoder import CausalMultiHeadSelfAttention, DecoderBlock, DecoderLM
-from cs336_basics.gradients import GELU, UnitRMS, float32_at_least
-from cs336_basics.layers import Dropout, Embedding, Linear
-from cs336_basics.positions import LearnedPositions, SinusoidalPositions
+from cs336_basics.model import (
+    CausalMultiHeadSelfAttention,
+    DecoderLM,
+    Embedding,
+    KeyValueCache,
+    Linear,
+    scaled_dot_product_attention,
+)
+
+
+class ScaledEmbedding(Embedding):
+    """√d_model times the vector of each token id. GPT-2's published weights need a scale of 1."""
+
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        super().__init__(vocab_size, d_model)
+        self.scale = math.sqrt(d_model)
+        with torch.no_grad():  # scaled, vectors have variance 1, and so have tied logits
+            self.weight.div_(self.scale)
+
+    def forward(self, token_ids: Int[Tensor, "..."]) -> Float[Tensor, "... d_model"]:
+        """Look up the vector of each id and scale it."""
+        return super().forward(token_ids) * self.scale
+
+
+class LearnedPositions(nn.Module):
+    """Adds one learned vector for each position."""
+
+    def __init__(self, context_length: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(context_length, d_model))
+        # Small beside the token's vector: the token matters more than its place.
+        nn.init.trunc_normal_(self.weight, std=0.02, a=-0.06, b=0.06)
+
+    def forward(
+        self, x: Float[Tensor, "... T d_model"], start: int = 0
+    ) -> Float[Tensor, "... T d_model"]:
+        """Add positions start … start + T - 1.
+
+        Raises:
+            IndexError: a position lies beyond the last one that was learned.
+        """
+        return x + self.weight[torch.arange(start, start + x.shape[-2], device=x.device)]
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds fixed waves; an alternative to learned positions."""
+
+    def forward(
+        self, x: Float[Tensor, "... T d_model"], start: int = 0
+    ) -> Float[Tensor, "... T d_model"]:
+        """Add positions start … start + T - 1."""
+        *_, T, d_model = x.shape
+        return x + sinusoidal_positions(start + T, d_model, x.dtype)[start:].to(x.device)
+
+
+def sinusoidal_positions(
+    length: int, d_model: int, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "length d_model"]:
+    """sin(i · 10000^(-2k/d_model)) at feature 2k of position i, and cos of it at 2k+1."""
+    features = torch.arange(d_model)
+    # A float32 angle at position 100,000 is wrong by nearly 1e-2.
+    frequencies = 10000.0 ** (-2 * (features // 2).double() / d_model)
+    angles = torch.arange(length).unsqueeze(-1) * frequencies  # (length, d_model)
+    return torch.where(features % 2 == 0, angles.sin(), angles.cos()).to(dtype)
 
 
 class LayerNorm(nn.Module):
-    """g · (a - mean(a)) / sqrt(var(a) + ε) + b over the last axis (arXiv:1607.06450).
+    """g · (a - mean(a)) / sqrt(var(a) + ε) + b over the last axis, with learned g and b."""
 
-    The variance is that of the features themselves: the mean square, divided by their number and
-    not by one less.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        eps: float = 1e-5,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(d_model, device=device, dtype=dtype))
-        self.bias = nn.Parameter(torch.zeros(d_model, device=device, dtype=dtype))
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
         """Normalise in float32 at least, because squares overflow float16 from 256 on."""
-        a = float32_at_least(x)
-        normalised = UnitRMS.of(a - a.mean(dim=-1, keepdim=True), self.eps)
-        return torch.addcmul(self.bias, normalised, self.weight).to(x.dtype)
+        a = x.to(torch.promote_types(x.dtype, torch.float32))
+        centred = a - a.mean(dim=-1, keepdim=True)
+        variance = centred.square().mean(dim=-1, keepdim=True)  # (..., 1); divided by d_model
+        return (self.weight * centred / torch.sqrt(variance + self.eps) + self.bias).to(x.dtype)
+
+
+class Dropout(nn.Module):
+    """In training, zero each element with probability p and divide the others by 1 - p.
+
+    The division keeps the expected value, so that evaluation needs no change.
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"dropout p = {p} must be at least 0 and less than 1")
+        self.p = p
+
+    def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """Drop elements in training; in evaluation, return x itself."""
+        if not self.training or self.p == 0:
+            return x
+        # Half precision has too few numbers for a small p.
+        dropped = torch.rand(x.shape, device=x.device, dtype=torch.float32) < self.p
+        return x.masked_fill(dropped, 0.0) / (1 - self.p)
 
 
 def gelu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """GELU(x) = x · Φ(x), Φ the normal distribution function (arXiv:1606.08415)."""
-    return GELU.of(x)
+    """Return x · Φ(x), with the normal distribution function Φ(x) = (1 + erf(x/√2)) / 2."""
+    return x * (1 + torch.erf(x / math.sqrt(2))) / 2
 
 
 class FeedForward(nn.Module):
-    """W₂ dropout(GELU(W₁x + b₁)) + b₂, for each position by itself (arXiv:1706.03762, 3.3).
+    """W₂ dropout(GELU(W₁x + b₁)) + b₂. GPT-2's published weights need GELU's approximation."""
 
-    GPT-2's published weights were trained with an approximation of GELU: set activation to it.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.fc1 = Linear(d_model, d_ff, device, dtype, bias=True)
-        self.fc2 = Linear(d_ff, d_model, device, dtype, bias=True)
+        self.fc1 = Linear(d_model, d_ff, bias=True)
+        self.fc2 = Linear(d_ff, d_model, bias=True)
         self.dropout = Dropout(dropout)
         self.activation: Callable[[Tensor], Tensor] = gelu
 
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_model"]:
-        """Widen, bend and narrow again."""
-        hidden: Float[Tensor, "... d_ff"] = self.dropout(self.activation(self.fc1(x)))
-        output: Float[Tensor, "... d_model"] = self.fc2(hidden)
+        """Map each position by itself to d_ff features and back."""
+        hidden = self.activation(self.fc1(x))  # (..., d_ff)
+        output: Float[Tensor, "... d_model"] = self.fc2(self.dropout(hidden))
         return output
 
 
-class ScaledEmbedding(Embedding):
-    """√d_model times the vector of each token id (arXiv:1706.03762, section 3.4).
+class GPTAttention(CausalMultiHeadSelfAttention):
+    """Causal multi-head attention with biases, and with dropout of the attention weights."""
 
-    Vectors are small at first, so that the scaled ones have variance 1, and so have the logits
-    where the output projection shares the weight. GPT-2's published weights want a scale of 1.
-    """
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
+        super().__init__(d_model, num_heads, bias=True)
+        self.dropout = Dropout(dropout)
 
-    def __init__(
-        self,
-        vocab_size: int,
-        d_model: int,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(vocab_size, d_model, device, dtype)
-        self.scale = math.sqrt(d_model)
-        with torch.no_grad():
-            self.weight.div_(self.scale)
-
-    def forward(self, token_ids: Int[Tensor, "..."]) -> Float[Tensor, "... d_model"]:
-        """Look up the vector of every id and scale it.
-
-        Raises:
-            ValueError: an id is negative or not smaller than the size of the vocabulary.
-        """
-        return super().forward(token_ids) * self.scale
+    def attend(self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Tensor:
+        """Attend in every head; in training, queries do not see some of the keys."""
+        return scaled_dot_product_attention(Q, K, V, mask, self.dropout)
 
 
-class GPTBlock(DecoderBlock):
-    """LayerNorm, causal attention, LayerNorm, feed-forward network, all of them with biases."""
+class GPTBlock(nn.Module):
+    """y = x + attention(LayerNorm(x)), z = y + FFN(LayerNorm(y))."""
 
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        *,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            ln1=LayerNorm(d_model, device=device, dtype=dtype),
-            attn=CausalMultiHeadSelfAttention(
-                d_model, num_heads, device=device, dtype=dtype, bias=True, dropout=dropout
-            ),
-            ln2=LayerNorm(d_model, device=device, dtype=dtype),
-            ffn=FeedForward(d_model, d_ff, dropout, device, dtype),
-        )
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.ln1 = LayerNorm(d_model)
+        self.attn = GPTAttention(d_model, num_heads, dropout)
+        self.ln2 = LayerNorm(d_model)
+        self.ffn = FeedForward(d_model, d_ff, dropout)
 
-
-POSITIONS: dict[str, type[LearnedPositions | SinusoidalPositions]] = {
-    "learned": LearnedPositions,
-    "sinusoidal": SinusoidalPositions,
-}
+    def forward(
+        self, x: Float[Tensor, "... T d_model"], cache: KeyValueCache | None = None
+    ) -> Float[Tensor, "... T d_model"]:
+        """Add to x what attention and then the feed-forward network make of it."""
+        y: Float[Tensor, "... T d_model"] = x + self.attn(self.ln1(x), cache=cache)
+        z: Float[Tensor, "... T d_model"] = y + self.ffn(self.ln2(y))
+        return z
 
 
 class GPT(DecoderLM):
-    """Scaled embedding → positions → blocks → final LayerNorm → output projection.
-
-    With tied weights the output projection is the embedding's own Parameter: it is trained and
-    counted once, though a state dict holds it under both names.
+    """The classic family: scaled embeddings, positions that are added, LayerNorm, GELU, biases.
 
     Raises:
-        ValueError: there are no such positions, or a part refuses its size.
+        ValueError: there are no such positions, or the sizes do not fit each other.
     """
 
     def __init__(
@@ -161,55 +194,23 @@ class GPT(DecoderLM):
         dropout: float = 0.0,
         tie_weights: bool = True,
         positions: str = "learned",
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
     ) -> None:
-        if positions not in POSITIONS:
-            raise ValueError(f"positions = {positions!r} must be one of {', '.join(POSITIONS)}")
         super().__init__(
-            context_length=context_length,
-            token_embeddings=ScaledEmbedding(vocab_size, d_model, device, dtype),
-            position_embeddings=POSITIONS[positions](context_length, d_model, device, dtype),
-            layers=[
-                GPTBlock(d_model, num_heads, d_ff, dropout, device=device, dtype=dtype)
-                for _ in range(num_layers)
-            ],
-            ln_final=LayerNorm(d_model, device=device, dtype=dtype),
-            lm_head=Linear(d_model, vocab_size, device, dtype),
+            context_length,
+            ScaledEmbedding(vocab_size, d_model),
+            [GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)],
+            LayerNorm(d_model),
+            tie_weights=tie_weights,
         )
-        self.tie_weights = tie_weights
-        self.tie()
-        # torch has not annotated what it lets a module do around loading and moving.
-        self.register_load_state_dict_pre_hook(require_same_weights)  # type: ignore[no-untyped-call]
-        self.register_load_state_dict_post_hook(GPT.tie)  # type: ignore[no-untyped-call]
+        if positions == "learned":
+            self.position_embeddings: nn.Module = LearnedPositions(context_length, d_model)
+        elif positions == "sinusoidal":
+            self.position_embeddings = SinusoidalPositions()
+        else:
+            raise ValueError(f"positions = {positions!r} must be 'learned' or 'sinusoidal'")
 
-    def tie(self, *_: object) -> None:
-        """Let the output projection use the embedding's Parameter, where weights are tied."""
-        if self.tie_weights:
-            self.lm_head.weight = self.token_embeddings.weight
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "GPT":
-        """Move or convert, which makes two Parameters of one between some devices."""
-        # torch has not annotated this either.
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.tie()
-        return self
-
-
-def require_same_weights(
-    model: GPT, state_dict: Mapping[str, Tensor], prefix: str, *_: object
-) -> None:
-    """Refuse two different weights for what is one Parameter, instead of taking the latter.
-
-    Raises:
-        ValueError: the weights are tied, but those of the state dict differ.
-    """
-    first = state_dict.get(f"{prefix}token_embeddings.weight")
-    second = state_dict.get(f"{prefix}lm_head.weight")
-    if not model.tie_weights or first is None or second is None or first.is_meta or second.is_meta:
-        return
-    if not torch.equal(first, second):
-        raise ValueError(
-            "token_embeddings.weight and lm_head.weight differ, but this model ties them: "
-            "build it with tie_weights=False"
-        )
+    def embed(self, token_ids: Int[Tensor, "... T"], start: int) -> Float[Tensor, "... T d_model"]:
+        """Add positions to the embeddings."""
+        tokens = self.token_embeddings(token_ids)
+        x: Float[Tensor, "... T d_model"] = self.position_embeddings(tokens, start)
+        return x

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from cs336_basics.decoder import CausalMultiHeadSelfAttention, DecoderLM
-from cs336_basics.layers import Linear
+from cs336_basics.model import CausalMultiHeadSelfAttention, DecoderLM, Linear
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -18,7 +18,7 @@ from cs336_basics.checkpoint import save_checkpoint
 from cs336_basics.data import get_batch
 from cs336_basics.generate import END_OF_TEXT, TINY_MODEL
 from cs336_basics.gpt import GPT
-from cs336_basics.loss import cross_entropy
+from cs336_basics.model import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe

@@ -113,7 +113,7 @@ def positions_not_learned(parts: GPTParts, sizes: GPTSizes, tie_weights: bool) -
     model = GPTParts.new_gpt(parts, sizes, tie_weights)
     table = nn.Module()
     table.register_buffer("weight", torch.zeros(sizes.context_length, sizes.d_model))
-    model.position_embeddings = table  # type: ignore[assignment]  # it is never called
+    model.position_embeddings = table
     return model
 
 

@@ -21,19 +21,36 @@ from torch import Tensor, nn
 
 from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
 from cs336_basics.data import get_batch
-from cs336_basics.decoder import CausalMultiHeadSelfAttention
 from cs336_basics.generation import GenerationConfig, generate, next_token_probabilities
-from cs336_basics.gpt import GPT, FeedForward, GPTBlock, LayerNorm, ScaledEmbedding, gelu
-from cs336_basics.layers import Dropout, Embedding, Linear, scaled_dot_product_attention, softmax
-from cs336_basics.loss import cross_entropy
-from cs336_basics.model import GLU, RMSNorm, SwiGLU, TransformerBlock, TransformerLM, silu
-from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
-from cs336_basics.parameters import count_parameters
-from cs336_basics.positions import (
+from cs336_basics.gpt import (
+    GPT,
+    Dropout,
+    FeedForward,
+    GPTAttention,
+    GPTBlock,
+    LayerNorm,
     LearnedPositions,
-    RotaryPositionalEmbedding,
+    ScaledEmbedding,
+    gelu,
     sinusoidal_positions,
 )
+from cs336_basics.model import (
+    GLU,
+    CausalMultiHeadSelfAttention,
+    Embedding,
+    Linear,
+    RMSNorm,
+    SwiGLU,
+    TransformerBlock,
+    TransformerLM,
+    cross_entropy,
+    rope,
+    scaled_dot_product_attention,
+    silu,
+    softmax,
+)
+from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
+from cs336_basics.parameters import count_parameters
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
 
@@ -45,7 +62,7 @@ def run_linear(
     in_features: Float[Tensor, " ... d_in"],
 ) -> Float[Tensor, " ... d_out"]:
     """Map the last axis with your linear layer, which has no bias."""
-    linear = Linear(d_in, d_out, weights.device, weights.dtype)
+    linear = Linear(d_in, d_out).to(weights)
     linear.load_state_dict({"weight": weights})
     output: Tensor = linear(in_features)
     return output
@@ -58,7 +75,7 @@ def run_embedding(
     token_ids: Int[Tensor, " ..."],
 ) -> Float[Tensor, " ... d_model"]:
     """Look up the vector of each token id; ids come in any shape and integer type."""
-    embedding = Embedding(vocab_size, d_model, weights.device, weights.dtype)
+    embedding = Embedding(vocab_size, d_model).to(weights)
     embedding.load_state_dict({"weight": weights})
     output: Tensor = embedding(token_ids)
     return output
@@ -73,7 +90,7 @@ def run_swiglu(  # noqa: PLR0917 - published parameters
     in_features: Float[Tensor, " ... d_model"],
 ) -> Float[Tensor, " ... d_model"]:
     """Apply your SwiGLU: w1 makes the gate, w3 what it is multiplied with, w2 maps back."""
-    swiglu = SwiGLU(d_model, d_ff, w1_weight.device, w1_weight.dtype)
+    swiglu = SwiGLU(d_model, d_ff).to(w1_weight)
     swiglu.load_state_dict({"w1.weight": w1_weight, "w2.weight": w2_weight, "w3.weight": w3_weight})
     output: Tensor = swiglu(in_features)
     return output
@@ -107,9 +124,7 @@ def run_multihead_self_attention(  # noqa: PLR0917 - published parameters
     Rows of the query, key and value weights are in the order of the heads: the first
     d_model / num_heads are the first head's. Position i sees the positions up to i only.
     """
-    attention = CausalMultiHeadSelfAttention(
-        d_model, num_heads, device=q_proj_weight.device, dtype=q_proj_weight.dtype
-    )
+    attention = CausalMultiHeadSelfAttention(d_model, num_heads).to(q_proj_weight)
     attention.load_state_dict(
         {
             "q_proj.weight": q_proj_weight,
@@ -140,9 +155,7 @@ def run_multihead_self_attention_with_rope(  # noqa: PLR0917 - published paramet
     not depend on them. One row for each sequence, and 0, 1, 2, … where none are given, is good
     practice without points.
     """
-    device, dtype = q_proj_weight.device, q_proj_weight.dtype
-    rope = RotaryPositionalEmbedding(theta, d_model // num_heads, max_seq_len, device)
-    attention = CausalMultiHeadSelfAttention(d_model, num_heads, rope, device, dtype)
+    attention = CausalMultiHeadSelfAttention(d_model, num_heads, theta).to(q_proj_weight)
     attention.load_state_dict(
         {
             "q_proj.weight": q_proj_weight,
@@ -166,9 +179,7 @@ def run_rope(
 
     Positions, all smaller than max_seq_len, may be one row for all or one for each.
     """
-    rope = RotaryPositionalEmbedding(theta, d_k, max_seq_len, in_query_or_key.device)
-    output: Tensor = rope(in_query_or_key, token_positions)
-    return output
+    return rope(in_query_or_key, token_positions, theta)
 
 
 def run_transformer_block(  # noqa: PLR0917 - published parameters
@@ -188,9 +199,7 @@ def run_transformer_block(  # noqa: PLR0917 - published parameters
         ffn.w1.weight, ffn.w3.weight                    (d_ff, d_model)
         ffn.w2.weight                                   (d_model, d_ff)
     """
-    device, dtype = weights["ln1.weight"].device, weights["ln1.weight"].dtype
-    rope = RotaryPositionalEmbedding(theta, d_model // num_heads, max_seq_len, device)
-    block = TransformerBlock(d_model, num_heads, d_ff, rope, device=device, dtype=dtype)
+    block = TransformerBlock(d_model, num_heads, d_ff, theta, None).to(weights["ln1.weight"])
     block.load_state_dict(weights)
     output: Tensor = block(in_features)
     return output
@@ -223,9 +232,7 @@ def run_transformer_lm(  # noqa: PLR0917 - published parameters
         num_heads=num_heads,
         d_ff=d_ff,
         rope_theta=rope_theta,
-        device=weights["ln_final.weight"].device,
-        dtype=weights["ln_final.weight"].dtype,
-    )
+    ).to(weights["ln_final.weight"])
     language_model.load_state_dict(weights)
     output: Tensor = language_model(in_indices)
     return output
@@ -241,7 +248,7 @@ def run_rmsnorm(
 
     The input may be in half precision, and the output has its type.
     """
-    rmsnorm = RMSNorm(d_model, eps, weights.device, weights.dtype)
+    rmsnorm = RMSNorm(d_model, eps).to(weights)
     rmsnorm.load_state_dict({"weight": weights})
     output: Tensor = rmsnorm(in_features)
     return output
@@ -382,7 +389,7 @@ def run_layer_norm(
     Names and shapes of the weights: `weight` (d_model,), the gain, and `bias` (d_model,).
     The input may be in half precision, and the output has its type.
     """
-    norm = LayerNorm(d_model, eps, weights["weight"].device, weights["weight"].dtype)
+    norm = LayerNorm(d_model, eps).to(weights["weight"])
     norm.load_state_dict(weights)
     output: Tensor = norm(in_features)
     return output
@@ -407,7 +414,7 @@ def run_scaled_embedding(
     token_ids: Int[Tensor, " ..."],
 ) -> Float[Tensor, " ... d_model"]:
     """Look up the vector of each token id, times √d_model; ids come in any shape."""
-    embedding = ScaledEmbedding(vocab_size, d_model, weights.device, weights.dtype)
+    embedding = ScaledEmbedding(vocab_size, d_model).to(weights)
     embedding.load_state_dict({"weight": weights})
     output: Tensor = embedding(token_ids)
     return output
@@ -423,7 +430,7 @@ def run_learned_positions(
 
     The sequence may be shorter than the table of positions. A longer one is an error.
     """
-    positions = LearnedPositions(context_length, d_model, weights.device, weights.dtype)
+    positions = LearnedPositions(context_length, d_model).to(weights)
     positions.load_state_dict({"weight": weights})
     output: Tensor = positions(in_features)
     return output
@@ -443,8 +450,7 @@ def run_gpt_feed_forward(  # noqa: PLR0917 - the order of the other adapters
         fc1.weight  (d_ff, d_model)    fc1.bias  (d_ff,)
         fc2.weight  (d_model, d_ff)    fc2.bias  (d_model,)
     """
-    device, dtype = weights["fc1.weight"].device, weights["fc1.weight"].dtype
-    feed_forward = FeedForward(d_model, d_ff, dropout, device, dtype)
+    feed_forward = FeedForward(d_model, d_ff, dropout).to(weights["fc1.weight"])
     feed_forward.load_state_dict(weights)
     output: Tensor = feed_forward.train(training)(in_features)
     return output
@@ -465,14 +471,7 @@ def run_gpt_attention(  # noqa: PLR0917 - the order of the other adapters
         {q_proj,k_proj,v_proj,output_proj}.weight  (d_model, d_model)
         {q_proj,k_proj,v_proj,output_proj}.bias    (d_model,)
     """
-    attention = CausalMultiHeadSelfAttention(
-        d_model,
-        num_heads,
-        device=weights["q_proj.weight"].device,
-        dtype=weights["q_proj.weight"].dtype,
-        bias=True,
-        dropout=dropout,
-    )
+    attention = GPTAttention(d_model, num_heads, dropout).to(weights["q_proj.weight"])
     attention.load_state_dict(weights)
     output: Tensor = attention.train(training)(in_features)
     return output
@@ -495,8 +494,7 @@ def run_gpt_block(  # noqa: PLR0917 - the order of the other adapters
         ln2.{weight,bias}  before the feed-forward network, (d_model,)
         ffn.…              those of run_gpt_feed_forward
     """
-    device, dtype = weights["ln1.weight"].device, weights["ln1.weight"].dtype
-    block = GPTBlock(d_model, num_heads, d_ff, dropout, device=device, dtype=dtype)
+    block = GPTBlock(d_model, num_heads, d_ff, dropout).to(weights["ln1.weight"])
     block.load_state_dict(weights)
     output: Tensor = block.train(training)(in_features)
     return output
@@ -535,9 +533,7 @@ def run_gpt(  # noqa: PLR0917 - the order of the other adapters
         d_ff=d_ff,
         dropout=dropout,
         tie_weights=tie_weights,
-        device=weights["ln_final.weight"].device,
-        dtype=weights["ln_final.weight"].dtype,
-    )
+    ).to(weights["ln_final.weight"])
     model.load_state_dict(weights)
     output: Tensor = model.train(training)(token_ids)
     return output
@@ -626,7 +622,7 @@ def run_glu(
 ) -> Float[Tensor, " ... d_ff"]:
     """Apply your gated linear unit, an extra: w1 makes the gate, w2 what it is multiplied with."""
     d_ff, d_model = w1_weight.shape
-    glu = GLU(d_model, d_ff, w1_weight.device, w1_weight.dtype)
+    glu = GLU(d_model, d_ff).to(w1_weight)
     glu.load_state_dict({"w1.weight": w1_weight, "w2.weight": w2_weight})
     output: Tensor = glu(in_features)
     return output

@@ -10,11 +10,9 @@ from typing import Any, Literal
 import torch
 import tyro
 
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.families import FAMILIES, build_model, present_name
 from cs336_basics.files import read_json
-from cs336_basics.gpt import POSITIONS
-from cs336_basics.model import swiglu_d_ff
+from cs336_basics.model import DecoderLM, swiglu_d_ff
 from cs336_basics.training.command_line import (
     require_choice,
     require_number,
@@ -51,7 +49,7 @@ class ModelConfig:
             ValueError: names the option, its value and what it may be.
         """
         require_choice("model.family", self.family, FAMILIES)
-        require_choice("model.positions", self.positions, POSITIONS)
+        require_choice("model.positions", self.positions, ("learned", "sinusoidal"))
         for name in ("context_length", "d_model", "num_layers", "num_heads"):
             require_whole(f"model.{name}", getattr(self, name), 1)
         if self.d_ff is not None:

@@ -5,7 +5,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.generation import (
     GenerationConfig,
     LanguageModel,
@@ -13,7 +12,7 @@ from cs336_basics.generation import (
     generate_text,
     modules_of,
 )
-from cs336_basics.loss import cross_entropy
+from cs336_basics.model import DecoderLM, cross_entropy
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.tokens import END_OF_TEXT, Tokens
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from cs336_basics.checkpoint import load_model
 from cs336_basics.data import get_batch
 from cs336_basics.files import write_json
-from cs336_basics.loss import cross_entropy
+from cs336_basics.model import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
 from cs336_basics.training.config import TrainConfig, as_json
 from cs336_basics.training.evaluation import sample, validation_loss, validation_windows

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.generation import (
     GenerationConfig,
     generate,
@@ -17,7 +16,7 @@ from cs336_basics.generation import (
     next_token_probabilities,
 )
 from cs336_basics.gpt import GPT
-from cs336_basics.model import TransformerLM
+from cs336_basics.model import DecoderLM, TransformerLM
 
 SIZES: dict[str, Any] = {
     "vocab_size": 23,

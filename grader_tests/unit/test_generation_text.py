@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs336_basics.checkpoint import save_checkpoint
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.generate import TINY_MODEL, main
 from cs336_basics.generation import (
     GenerationConfig,
@@ -24,7 +23,7 @@ from cs336_basics.generation import (
     generate_text,
 )
 from cs336_basics.gpt import GPT
-from cs336_basics.model import TransformerLM
+from cs336_basics.model import DecoderLM, TransformerLM
 from cs336_basics.optimizer import AdamW
 from cs336_basics.tokenizer import Tokenizer
 from tests.vocabularies import gpt2

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.gpt import GPT, FeedForward, ScaledEmbedding
-from cs336_basics.model import TransformerLM
+from cs336_basics.model import DecoderLM, TransformerLM
 
 # vocab_size, context_length, d_model, num_layers, num_heads, d_ff
 SIZES = [(23, 16, 12, 2, 3, 20), (50, 8, 32, 4, 4, 128), (11, 33, 24, 1, 1, 7)]

