@@ -3,6 +3,7 @@
 Sources:
     Decoupled Weight Decay Regularization (Loshchilov & Hutter, arXiv:1711.05101): AdamW.
     SGDR (Loshchilov & Hutter, arXiv:1608.03983): cosine annealing.
+    MiniCPM (Hu et al., arXiv:2404.06395): warm up, stay, decay.
     On the difficulty of training recurrent neural networks (Pascanu et al., arXiv:1211.5063):
     clipping by norm.
 """
@@ -32,8 +33,8 @@ class AdamW(torch.optim.Optimizer):
         weight_decay: float = 0.01,
     ) -> None:
         for name, value in (("lr", lr), ("eps", eps), ("weight_decay", weight_decay)):
-            if not value >= 0:
-                raise ValueError(f"{name} = {value} must not be negative")
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} = {value} must be at least 0 and finite")
         if not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas = {betas} must each be at least 0 and less than 1")
         defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
@@ -100,6 +101,29 @@ def get_lr_cosine_schedule(
     return min_learning_rate + share * (max_learning_rate - min_learning_rate)
 
 
+def get_lr_wsd_schedule(
+    it: int,
+    max_learning_rate: float,
+    min_learning_rate: float,
+    warmup_iters: int,
+    *,
+    decay_start: int,
+    decay_end: int,
+) -> float:
+    """The learning rate of iteration it: linear warm-up, the maximum, linear decay, the minimum.
+
+    Until the decay starts, a run does not depend on how long it will be.
+    """
+    if it < warmup_iters:
+        return max_learning_rate * it / warmup_iters
+    if it <= decay_start:
+        return max_learning_rate
+    if it >= decay_end:
+        return min_learning_rate
+    left = (decay_end - it) / (decay_end - decay_start)
+    return min_learning_rate + left * (max_learning_rate - min_learning_rate)
+
+
 @torch.no_grad()
 def clip_gradients(parameters: Iterable[Tensor], max_l2_norm: float) -> float:
     """Scale all gradients in place by max_l2_norm / (norm + 1e-6) where their norm is larger.
@@ -109,7 +133,12 @@ def clip_gradients(parameters: Iterable[Tensor], max_l2_norm: float) -> float:
 
     Returns:
         The norm before.
+
+    Raises:
+        ValueError: max_l2_norm is negative or NaN.
     """
+    if not max_l2_norm >= 0:
+        raise ValueError(f"max_l2_norm = {max_l2_norm} must be at least 0")
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if not gradients:
         return 0.0

@@ -3,6 +3,7 @@
 Several processes: torchrun --nproc-per-node 2 -m cs336_basics.train ...
 """
 
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,12 @@ from cs336_basics.training.command_line import in_words
 from cs336_basics.training.extra import extra_training
 
 with extra_training():
+    # Before torch is imported. Threads that wait in a loop for one another cost several times what
+    # they compute where other programs need the cores, too.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+    import torch
+
     from cs336_basics.training.config import TrainConfig, parse
     from cs336_basics.training.curves import draw_curves
     from cs336_basics.training.loop import Trainer
@@ -34,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def train(config: TrainConfig, processes: Processes, received: list[int]) -> int:
     """Train to the end or to a signal, and draw the curve."""
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
     trainer = Trainer(config, processes)
     console = plain_console(quiet=not processes.first)
     if trainer.step == config.steps:
@@ -41,6 +50,7 @@ def train(config: TrainConfig, processes: Processes, received: list[int]) -> int
         return 0
     if trainer.step:
         console.print(f"Going on from step {trainer.step} of {config.out}")
+    console.print(summary(trainer))
     if config.compile:
         console.print("Compiling: the first step and the first evaluation take a minute or so")
     with (
@@ -55,6 +65,17 @@ def train(config: TrainConfig, processes: Processes, received: list[int]) -> int
         return 0
     console.print(f"Stopped and saved at step {trainer.step}; --resume goes on from there")
     return 128 + (received[0] if received else signal.SIGTERM)
+
+
+def summary(trainer: Trainer) -> str:
+    """The sizes of a run in a line."""
+    config, num_tokens = trainer.config, len(trainer.tokens)
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    tokens_a_step = config.batch_size * config.model.context_length
+    return (
+        f"{parameters:,} parameters; {num_tokens:,} tokens of text; {config.steps:,} steps of "
+        f"{tokens_a_step:,} tokens: {config.steps * tokens_a_step / num_tokens:,.2f} times the text"
+    )
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import tyro
 from cs336_basics.families import FAMILIES, build_model, present_name
 from cs336_basics.files import read_json
 from cs336_basics.model import DecoderLM, swiglu_d_ff
+from cs336_basics.optimizer import get_lr_cosine_schedule, get_lr_wsd_schedule
 from cs336_basics.training.command_line import (
     require_choice,
     require_number,
@@ -35,11 +36,14 @@ class ModelConfig:
     num_heads: int = 4
     d_ff: int | None = None
     """By default 8/3 d_model (modern) or 4 d_model (classic)."""
+    tie_weights: bool | None = None
+    """The output projection is the embedding; by default only in the classic family."""
     rope_theta: float = 10_000.0
-    """Only of the modern one."""
+    """Only of the modern one, as is the following."""
+    num_kv_heads: int | None = None
+    """Heads of keys and values, which the other heads share; by default each has its own."""
     dropout: float = 0.0
-    """Only of the classic one, as are the following."""
-    tie_weights: bool = True
+    """Only of the classic one, as is the following."""
     positions: Literal["learned", "sinusoidal"] = "learned"
 
     def __post_init__(self) -> None:
@@ -52,8 +56,14 @@ class ModelConfig:
         require_choice("model.positions", self.positions, ("learned", "sinusoidal"))
         for name in ("context_length", "d_model", "num_layers", "num_heads"):
             require_whole(f"model.{name}", getattr(self, name), 1)
-        if self.d_ff is not None:
-            require_whole("model.d_ff", self.d_ff, 1)
+        for name in ("d_ff", "num_kv_heads"):
+            if getattr(self, name) is not None:
+                require_whole(f"model.{name}", getattr(self, name), 1)
+        if self.num_heads % (self.num_kv_heads or 1):
+            raise ValueError(
+                f"model.num_kv_heads = {self.num_kv_heads} must divide model.num_heads = "
+                f"{self.num_heads}"
+            )
         require_number("model.rope_theta", self.rope_theta, "greater than 0", lambda x: x > 0)
         require_number(
             "model.dropout", self.dropout, "at least 0 and less than 1", lambda x: 0 <= x < 1
@@ -65,8 +75,8 @@ class ModelConfig:
                 f"{self.num_heads}: each head needs the same number of {unit}, so d_model must be "
                 f"a multiple of {parts * self.num_heads}"
             )
-        others = ("dropout", "tie_weights", "positions")
-        for name in others if self.family == "modern" else ("rope_theta",):
+        others = {"modern": ("dropout", "positions"), "classic": ("rope_theta", "num_kv_heads")}
+        for name in others[self.family]:
             value, default = getattr(self, name), type(self).__dataclass_fields__[name].default
             if value != default:
                 raise ValueError(
@@ -76,6 +86,7 @@ class ModelConfig:
 
     def arguments(self, vocab_size: int) -> dict[str, Any]:
         """What builds the model, with its family: the content of config.json."""
+        modern = self.family == "modern"
         chosen: dict[str, Any] = {
             "family": self.family,
             "vocab_size": vocab_size,
@@ -83,14 +94,15 @@ class ModelConfig:
             "d_model": self.d_model,
             "num_layers": self.num_layers,
             "num_heads": self.num_heads,
+            "tie_weights": not modern if self.tie_weights is None else self.tie_weights,
         }
-        if self.family == "modern":
+        if modern:
             chosen["d_ff"] = swiglu_d_ff(self.d_model) if self.d_ff is None else self.d_ff
             chosen["rope_theta"] = self.rope_theta
+            chosen["num_kv_heads"] = self.num_kv_heads or self.num_heads
         else:
             chosen["d_ff"] = 4 * self.d_model if self.d_ff is None else self.d_ff
             chosen["dropout"] = self.dropout
-            chosen["tie_weights"] = self.tie_weights
             chosen["positions"] = self.positions
         return chosen
 
@@ -117,6 +129,10 @@ class OptimizerConfig:
     min_learning_rate: float = 3e-4
     """The one at the end."""
     warmup_steps: int = 50
+    schedule: Literal["cosine", "wsd"] = "cosine"
+    """Down from the warm-up on, or only in the last decay_steps (warm-up, stable, decay)."""
+    decay_steps: int | None = None
+    """Only of wsd; by default a fifth of all steps."""
     beta1: float = 0.9
     beta2: float = 0.95
     eps: float = 1e-8
@@ -143,11 +159,31 @@ class OptimizerConfig:
                 f"optimizer.{name}", value, "at least 0 and less than 1", lambda x: 0 <= x < 1
             )
         require_whole("optimizer.warmup_steps", self.warmup_steps, 0)
+        require_choice("optimizer.schedule", self.schedule, ("cosine", "wsd"))
+        if self.decay_steps is not None:
+            require_whole("optimizer.decay_steps", self.decay_steps, 0)
+            if self.schedule != "wsd":
+                raise ValueError(
+                    f"optimizer.decay_steps = {self.decay_steps} has no effect on the schedule "
+                    f"{self.schedule!r}: leave the option out, or choose --optimizer.schedule wsd"
+                )
         if self.min_learning_rate > self.learning_rate:
             raise ValueError(
                 f"optimizer.min_learning_rate = {self.min_learning_rate} must not be greater than "
                 f"optimizer.learning_rate = {self.learning_rate}"
             )
+
+    def decay_of(self, steps: int) -> int:
+        """How many of a run's steps the decay of wsd takes."""
+        return -(-steps // 5) if self.decay_steps is None else self.decay_steps
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of a step; the first is step 1, for with a rate of 0 it is wasted."""
+        bounds = (self.learning_rate, self.min_learning_rate, self.warmup_steps)
+        if self.schedule == "wsd":
+            start = steps - self.decay_of(steps)
+            return get_lr_wsd_schedule(step, *bounds, decay_start=start, decay_end=steps)
+        return get_lr_cosine_schedule(step, *bounds, steps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +212,11 @@ class TrainConfig:
     prompt: str = ""
     """What the sample at each evaluation begins with; by default a new text."""
     sample_tokens: int = 160
+    within_documents: bool = False
+    """Draw sequences that cross no end of text; documents shorter than one are left out."""
     seed: int = 0
+    threads: int | None = None
+    """Of the CPU; by default as many as there are cores."""
     device: Literal["cpu", "cuda", "mps"] = "cpu"
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Of matrix products; weights stay in float32."""
@@ -200,6 +240,8 @@ class TrainConfig:
             require_whole(name, getattr(self, name), 1)
         require_whole("sample_tokens", self.sample_tokens, 0)
         require_whole("seed", self.seed, 0)
+        if self.threads is not None:
+            require_whole("threads", self.threads, 1, 1024)
         require_choice("device", self.device, ("cpu", "cuda", "mps"))
         require_choice("dtype", self.dtype, ("float32", "bfloat16"))
         require_utf8("prompt", self.prompt)
@@ -210,10 +252,13 @@ class TrainConfig:
                 f"batch_size = {self.batch_size} cannot be divided into accumulation = "
                 f"{self.accumulation} parts"
             )
-        if self.optimizer.warmup_steps > self.steps:
+        decay = self.optimizer.decay_of(self.steps) if self.optimizer.schedule == "wsd" else 0
+        if self.optimizer.warmup_steps + decay > self.steps:
             raise ValueError(
-                f"optimizer.warmup_steps = {self.optimizer.warmup_steps} must not be greater than "
-                f"steps = {self.steps}, or the learning rate never reaches its maximum"
+                f"optimizer.warmup_steps = {self.optimizer.warmup_steps}"
+                + (f" and optimizer.decay_steps = {decay}" if decay else "")
+                + f" must not be more than steps = {self.steps}, or the learning rate never "
+                "reaches its maximum"
             )
         if self.device == "cuda" and not torch.cuda.is_available():
             raise ValueError("there is no CUDA device here; use --device cpu")

@@ -16,16 +16,22 @@ import torch
 from torch import Tensor, nn
 
 from cs336_basics.checkpoint import load_model
-from cs336_basics.data import get_batch
+from cs336_basics.data import document_starts, get_batch
 from cs336_basics.files import write_json
 from cs336_basics.model import cross_entropy
-from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
+from cs336_basics.optimizer import AdamW, clip_gradients
 from cs336_basics.training.config import TrainConfig, as_json
 from cs336_basics.training.evaluation import sample, validation_loss, validation_windows
 from cs336_basics.training.processes import Processes
 from cs336_basics.training.resuming import digest, require_same_run, require_vocabulary_of_run
 from cs336_basics.training.runs import Record, Run, is_whole
-from cs336_basics.training.tokens import load_tokenizer, nats_per_token, open_tokens
+from cs336_basics.training.tokens import (
+    END_OF_TEXT,
+    bytes_per_token,
+    load_tokenizer,
+    nats_per_token,
+    open_tokens,
+)
 
 
 class DivergedError(ArithmeticError):
@@ -76,6 +82,11 @@ class Trainer:
         self.data = {"train": digest(self.tokens), "valid": digest(valid)}
         self.windows = validation_windows(valid, length, config.eval_sequences).to(processes.device)
         self.floor = nats_per_token(config.data / "valid.npy")
+        self.bytes_per_token = bytes_per_token(config.data / "valid.npy")
+        end_of_text = self.tokenizer.special_ids[END_OF_TEXT]
+        self.documents = (
+            document_starts(self.tokens, end_of_text, length) if config.within_documents else None
+        )
         if config.batch_size % (processes.count * config.accumulation):
             raise ValueError(
                 f"batch_size = {config.batch_size} cannot be divided among {processes.count} "
@@ -162,22 +173,14 @@ class Trainer:
     def take_step(self, stop: bool) -> tuple[Record, bool]:
         """Update the weights once; tell what it was like and whether any process is to stop."""
         begun = time.monotonic()
-        settings = self.config.optimizer
-        rate = get_lr_cosine_schedule(
-            # The first step counts as one, for with a rate of zero it would be wasted.
-            self.step + 1,
-            settings.learning_rate,
-            settings.min_learning_rate,
-            settings.warmup_steps,
-            self.config.steps,
-        )
+        rate = self.config.optimizer.rate(self.step + 1, self.config.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
         totals = torch.tensor([self.backward(), float(stop)], device=self.processes.device)
         loss, stop_sum = self.processes.sum(totals).tolist()
         self.processes.sum_gradients(self.model)
-        norm = clip_gradients(self.model.parameters(), settings.max_norm)
+        norm = clip_gradients(self.model.parameters(), self.config.optimizer.max_norm)
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise DivergedError(
                 f"at step {self.step + 1}, with learning rate {rate:.3g}, the loss is {loss} and "
@@ -204,7 +207,11 @@ class Trainer:
         config, processes = self.config, self.processes
         torch.manual_seed(seed_of(config.seed, self.step))
         inputs, targets = get_batch(
-            self.tokens, config.batch_size, config.model.context_length, processes.device
+            self.tokens,
+            config.batch_size,
+            config.model.context_length,
+            processes.device,
+            self.documents,
         )
         if not processes.first:
             # Other sequences want other dropout.
@@ -238,6 +245,7 @@ class Trainer:
             "step": self.step,
             "valid_loss": loss,
             "perplexity": math.exp(min(loss, 700.0)),
+            "bits_per_byte": self.bytes_per_token and loss / math.log(2) / self.bytes_per_token,
             "floor": self.floor,
             "sample": text,
             "seconds": time.monotonic() - self.started,

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +18,9 @@ from rich.progress import (
 from rich.text import Text
 
 from cs336_basics.training.runs import Record
+
+# How long a run takes is told after so many steps of it.
+TIMED_STEPS = 5
 
 
 def plain_console(*, quiet: bool = False) -> Console:
@@ -36,10 +41,20 @@ class Watcher:
     def __init__(self, progress: Progress, total: int, done: int, wandb: Any) -> None:
         self.progress = progress
         self.wandb = wandb
+        self.total = total
+        self.times: list[float] = []
         self.task = progress.add_task("", total=total, completed=done, numbers="")
 
     def step(self, record: Record) -> None:
-        """Move the bar."""
+        """Move the bar, and tell once how long the run will take."""
+        self.times.append(record["seconds"])
+        if len(self.times) == TIMED_STEPS:
+            seconds = median(later - earlier for earlier, later in pairwise(self.times))
+            left = self.total - record["step"]
+            minutes = seconds * left / 60
+            self.progress.console.print(
+                f"About {minutes:,.1f} minutes for the {left:,} steps left, without evaluations"
+            )
         numbers = (
             f"loss {record['loss']:.3f}  {record['tokens_per_second']:,.0f} tokens/s  "
             f"rate {record['learning_rate']:.2e}  gradient {record['gradient_norm']:.2f}"
@@ -49,10 +64,13 @@ class Watcher:
 
     def evaluation(self, record: Record) -> None:
         """Print the loss on unseen text and what the model writes."""
-        floor = "" if record["floor"] is None else f", floor {record['floor']:.3f}"
+        bits, floor = record["bits_per_byte"], record["floor"]
         line = (
             f"step {record['step']}: validation loss {record['valid_loss']:.3f} "
-            f"(perplexity {record['perplexity']:.2f}{floor}), {record['seconds']:.0f} s"
+            f"(perplexity {record['perplexity']:.2f}"
+            + ("" if bits is None else f", {bits:.3f} bits per byte")
+            + ("" if floor is None else f", floor {floor:.3f}")
+            + f"), {record['seconds']:.0f} s"
         )
         self.progress.console.print(Text(line, style="bold"))
         self.progress.console.print(Text(record["sample"], style="dim"))

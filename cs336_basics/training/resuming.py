@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cs336_basics.data import BLOCK
 from cs336_basics.families import present_name
 from cs336_basics.files import read_json
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.tokens import BLOCK, Tokens, load_tokenizer
+from cs336_basics.training.tokens import Tokens, load_tokenizer
 
 # Options that say where and how a run works, and not what comes out of it.
 FREE_OPTIONS = frozenset(

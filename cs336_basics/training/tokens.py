@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cs336_basics.data import BLOCK
 from cs336_basics.files import read_json, write_json
 from cs336_basics.tokenizer import Tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
-# So many ids are looked at together, which bounds the memory.
-BLOCK = 2**24
-
 Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 
@@ -91,6 +89,12 @@ def read_facts(path: Path) -> dict[str, Any]:
     """Read what is known of a text or token file; nothing is known of a text from elsewhere."""
     facts = path.with_name(path.name + ".json")
     return read_json(facts) if facts.exists() else {}
+
+
+def bytes_per_token(path: Path) -> float | None:
+    """How many bytes of text a token stands for on average, where that is known."""
+    facts = read_facts(path)
+    return facts["bytes"] / facts["tokens"] if {"bytes", "tokens"} <= facts.keys() else None
 
 
 def nats_per_token(path: Path) -> float | None:

@@ -291,7 +291,8 @@ def test_weights_and_biases_are_told_where_asked_for(monkeypatch: pytest.MonkeyP
 
     config = TrainConfig(wandb="stories")
     monkeypatch.setitem(sys.modules, "wandb", FakeWandb)
-    record = {"loss": 2.0, "tokens_per_second": 5.0, "learning_rate": 0.1, "gradient_norm": 1.0}
+    record = {"loss": 2.0, "tokens_per_second": 5.0, "learning_rate": 0.1, "seconds": 1.0}
+    record["gradient_norm"] = 1.0
     with logging_to_wandb(config) as run, watching(Console(quiet=True), 9, 0, run) as watcher:
         watcher.step({"step": 7, **record})
     assert told == [(7, 2.0)]

@@ -86,7 +86,7 @@ def test_a_command_line_with_what_means_nothing_is_refused(
 AT_LEAST_ONE = (
     *("steps", "batch_size", "accumulation", "eval_every", "eval_sequences", "checkpoint_every"),
     *("keep", "model.context_length", "model.d_model", "model.num_layers", "model.num_heads"),
-    "model.d_ff",
+    *("model.d_ff", "model.num_kv_heads"),
 )
 POSITIVE = ("optimizer.learning_rate", "optimizer.eps", "optimizer.max_norm", "model.rope_theta")
 NOT_NEGATIVE = ("optimizer.min_learning_rate", "optimizer.weight_decay")
@@ -97,6 +97,7 @@ SENSELESS = [
     *((name, value) for name in NOT_NEGATIVE for value in ("-1", "nan", "inf", "-1e-9")),
     *((name, value) for name in SHARES for value in ("1", "-0.1", "nan")),
     ("model.dropout", "0.1"),  # the modern family has none
+    ("model.num_kv_heads", "3"),  # of 4 heads
     *(("optimizer.warmup_steps", value) for value in ("-1", "2.5", "1001")),
     *(("sample_tokens", "-1"), ("seed", "-1"), ("seed", "0.5"), ("wandb", "")),
     *(("device", "abacus"), ("dtype", "float16"), ("model.family", "bert")),
