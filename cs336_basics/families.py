@@ -1,9 +1,14 @@
 """The two families of language models by name, as configurations tell them."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from cs336_basics.gpt import GPT
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from cs336_basics.gpt import GPT, FeedForward
 from cs336_basics.model import TransformerLM
 
 FAMILIES: dict[str, type[GPT | TransformerLM]] = {"modern": TransformerLM, "classic": GPT}
@@ -18,10 +23,22 @@ def present_name(family: Any) -> Any:
 def build_model(arguments: Mapping[str, Any]) -> GPT | TransformerLM:
     """The model of a "family", built with the other arguments; its weights are fresh.
 
+    With "approximate_gelu", a classic model has the GELU of GPT-2's published weights.
+
     Raises:
         KeyError: there is no such family.
         TypeError: it takes other arguments.
         ValueError: a part refuses its size.
     """
     rest = dict(arguments)
-    return FAMILIES[present_name(rest.pop("family"))](**rest)
+    approximate = rest.pop("approximate_gelu", False)
+    model = FAMILIES[present_name(rest.pop("family"))](**rest)
+    for module in model.modules():
+        if approximate and isinstance(module, FeedForward):
+            module.activation = approximate_gelu
+    return model
+
+
+def approximate_gelu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """GELU with tanh in place of the normal distribution function (arXiv:1606.08415, section 2)."""
+    return x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PACKAGES = ("matplotlib", "rich", "tyro")
+PACKAGES = ("matplotlib", "rich", "safetensors", "tyro")
 
 
 @contextmanager
