@@ -46,9 +46,11 @@ def functions(
     """Is a row of function calls without modules."""
     attn, ffn = part_of(weights, "attn"), part_of(weights, "ffn")
     x = var_and_mean(d_model, 1e-5, part_of(weights, "ln1"), in_features)
-    y = in_features + fused_projection(d_model, num_heads, dropout, attn, x, training)
+    x = fused_projection(d_model, num_heads, dropout, attn, x, training)
+    y = in_features + functional.dropout(x, dropout, training)
     x = var_and_mean(d_model, 1e-5, part_of(weights, "ln2"), y)
-    return y + feed_forward_of_functions(d_model, d_ff, dropout, ffn, x, training)
+    x = feed_forward_of_functions(d_model, d_ff, dropout, ffn, x, training)
+    return y + functional.dropout(x, dropout, training)
 
 
 @variant("gpt_block", "run_gpt_block")
@@ -66,9 +68,11 @@ def own_names(
     first, second = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
     first.load_state_dict(part_of(weights, "ln1"))
     second.load_state_dict(part_of(weights, "ln2"))
-    y = head_by_head(d_model, num_heads, dropout, attn, first(in_features), training)
+    drop = nn.Dropout(dropout).train(training)
+    y = drop(head_by_head(d_model, num_heads, dropout, attn, first(in_features), training))
     y = y + in_features
-    return feed_forward_by_rows(d_model, d_ff, dropout, ffn, second(y), training).add(y)
+    added = drop(feed_forward_by_rows(d_model, d_ff, dropout, ffn, second(y), training))
+    return torch.as_tensor(added).add(y)
 
 
 @variant("gpt_block", "run_gpt_block")
@@ -89,8 +93,12 @@ def float64_inside(
         gain, bias = exact[f"{name}.weight"], exact[f"{name}.bias"]
         return functional.layer_norm(x, (d_model,), gain, bias)
 
-    x = x + torch_attention(d_model, num_heads, dropout, attn, norm("ln1"), training)
-    x = x + feed_forward_in_float64(d_model, d_ff, dropout, ffn, norm("ln2"), training)
+    def kept() -> Tensor:
+        drawn = torch.rand(x.shape, dtype=torch.float64)
+        return (drawn >= dropout) / (1 - dropout) if training else torch.ones_like(x)
+
+    x = x + kept() * torch_attention(d_model, num_heads, dropout, attn, norm("ln1"), training)
+    x = x + kept() * feed_forward_in_float64(d_model, d_ff, dropout, ffn, norm("ln2"), training)
     return x.to(in_features.dtype)
 
 
@@ -113,6 +121,7 @@ def language_model(
         raise IndexError(f"{T} tokens, but {context_length} positions")
     x = weights["token_embeddings.weight"][token_ids.long()] * d_model**0.5
     x = x + weights["position_embeddings.weight"][torch.arange(T)]
+    x = functional.dropout(x, p, training)
     for i in range(num_layers):
         x = block(d_model, num_heads, d_ff, p, of_layer(weights, i), x, training)
     return torch_function(d_model, 1e-5, part_of(weights, "ln_final"), x)

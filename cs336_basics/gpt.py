@@ -157,7 +157,7 @@ class GPTAttention(CausalMultiHeadSelfAttention):
 
 
 class GPTBlock(nn.Module):
-    """y = x + attention(LayerNorm(x)), z = y + FFN(LayerNorm(y))."""
+    """y = x + dropout(attention(LayerNorm(x))), z = y + dropout(FFN(LayerNorm(y)))."""
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -165,13 +165,14 @@ class GPTBlock(nn.Module):
         self.attn = GPTAttention(d_model, num_heads, dropout)
         self.ln2 = LayerNorm(d_model)
         self.ffn = FeedForward(d_model, d_ff, dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, x: Float[Tensor, "... T d_model"], cache: KeyValueCache | None = None
     ) -> Float[Tensor, "... T d_model"]:
         """Add to x what attention and then the feed-forward network make of it."""
-        y: Float[Tensor, "... T d_model"] = x + self.attn(self.ln1(x), cache=cache)
-        z: Float[Tensor, "... T d_model"] = y + self.ffn(self.ln2(y))
+        y: Float[Tensor, "... T d_model"] = x + self.dropout(self.attn(self.ln1(x), cache=cache))
+        z: Float[Tensor, "... T d_model"] = y + self.dropout(self.ffn(self.ln2(y)))
         return z
 
 
@@ -202,6 +203,7 @@ class GPT(DecoderLM):
             LayerNorm(d_model),
             tie_weights=tie_weights,
         )
+        self.dropout = Dropout(dropout)
         if positions == "learned":
             self.position_embeddings: nn.Module = LearnedPositions(context_length, d_model)
         elif positions == "sinusoidal":
@@ -210,7 +212,7 @@ class GPT(DecoderLM):
             raise ValueError(f"positions = {positions!r} must be 'learned' or 'sinusoidal'")
 
     def embed(self, token_ids: Int[Tensor, "... T"], start: int) -> Float[Tensor, "... T d_model"]:
-        """Add positions to the embeddings."""
+        """Add positions to the embeddings, and drop elements of the sum in training."""
         tokens = self.token_embeddings(token_ids)
-        x: Float[Tensor, "... T d_model"] = self.position_embeddings(tokens, start)
+        x: Float[Tensor, "... T d_model"] = self.dropout(self.position_embeddings(tokens, start))
         return x

@@ -197,6 +197,23 @@ def dropout_not_handed_on(
 @mistake(
     "gpt",
     "build_gpt",
+    kind="laziness",
+    wrong="the sum of embeddings and positions goes into the first block without dropout",
+    hint="Let the blocks add nothing: in training, elements of the sum must still be dropped.",
+)
+def no_dropout_of_embeddings(
+    parts: GPTParts, sizes: GPTSizes, weights: Weights, token_ids: Tensor, training: bool
+) -> Tensor:
+    def embed(sizes: GPTSizes, weights: Weights, training: bool, token_ids: Tensor) -> Tensor:
+        return parts.embed(sizes, weights, token_ids)
+
+    wrong = parts.but(embed_and_drop=embed)
+    return GPTParts.build_gpt(wrong, sizes, weights, token_ids, training)
+
+
+@mistake(
+    "gpt",
+    "build_gpt",
     kind="formula",
     wrong="dropout is active in evaluation too",
     hint="Outside of training, two calls give the same: does the model get to know which it is?",

@@ -155,22 +155,39 @@ def dropout_in_evaluation(
 @mistake(
     "gpt_block",
     "build_gpt_block",
-    kind="formula",
-    wrong="dropout is of what attention and feed-forward network give as well, before it is added",
-    hint="GPT-2 has more places of dropout than this text: which two does it name?",
+    kind="laziness",
+    wrong="what attention and feed-forward network give is added to x without dropout",
+    hint="Dropout is in four places of a block: two lie inside its parts, where are the others?",
 )
-def dropout_of_residuals(
+def no_dropout_of_branches(
+    parts: GPTParts, sizes: BlockSizes, weights: Weights, x: Tensor, training: bool
+) -> Tensor:
+    wrong = parts.but(drop_branch=without_drop)
+    return GPTParts.build_gpt_block(wrong, sizes, weights, x, training)
+
+
+def without_drop(dropout: float, training: bool, y: Tensor) -> Tensor:
+    """What a part gives, whole."""
+    return y
+
+
+@mistake(
+    "gpt_block",
+    "build_gpt_block",
+    kind="formula",
+    wrong="dropout is of the sum and not of what is added: it drops the residual stream itself",
+    hint="Let both parts give zero: x must come out whole, in training too.",
+)
+def dropout_of_stream(
     parts: GPTParts, sizes: BlockSizes, weights: Weights, x: Tensor, training: bool
 ) -> Tensor:
     def wire(x: Tensor, norm1: Step, attend: Step, norm2: Step, feed_forward: Step) -> Tensor:
-        def drop(y: Tensor) -> Tensor:
-            left: Tensor = parts.run_dropout(sizes.dropout, y, training)
-            return left
+        y: Tensor = parts.run_dropout(sizes.dropout, x + attend(norm1(x)), training)
+        z: Tensor = parts.run_dropout(sizes.dropout, y + feed_forward(norm2(y)), training)
+        return z
 
-        y = x + drop(attend(norm1(x)))
-        return y + drop(feed_forward(norm2(y)))
-
-    return GPTParts.build_gpt_block(parts.but(wire_gpt_block=wire), sizes, weights, x, training)
+    wrong = parts.but(drop_branch=without_drop, wire_gpt_block=wire)
+    return GPTParts.build_gpt_block(wrong, sizes, weights, x, training)
 
 
 @mistake(

@@ -136,14 +136,20 @@ class GPTParts(Parts):
         """The block's layers, each given its weights, and then put together."""
         d_model, num_heads, d_ff, dropout = sizes
         attn, ffn = part_of(weights, "attn"), part_of(weights, "ffn")
+        drop = functools.partial(self.drop_branch, dropout, training)
         output: Tensor = self.wire_gpt_block(
             x,
             functools.partial(self.normalize, weights, "ln1"),
-            lambda y: self.run_gpt_attention(d_model, num_heads, dropout, attn, y, training),
+            lambda y: drop(self.run_gpt_attention(d_model, num_heads, dropout, attn, y, training)),
             functools.partial(self.normalize, weights, "ln2"),
-            lambda y: self.run_gpt_feed_forward(d_model, d_ff, dropout, ffn, y, training),
+            lambda y: drop(self.run_gpt_feed_forward(d_model, d_ff, dropout, ffn, y, training)),
         )
         return output
+
+    def drop_branch(self, dropout: float, training: bool, x: Tensor) -> Tensor:
+        """Dropout of what attention or the feed-forward network gives."""
+        y: Tensor = self.run_dropout(dropout, x, training)
+        return y
 
     def wire_gpt_block(
         self, x: Tensor, norm1: Step, attend: Step, norm2: Step, feed_forward: Step
@@ -206,15 +212,22 @@ class GPTParts(Parts):
         ]
         output: Tensor = self.wire_gpt(
             token_ids,
-            functools.partial(self.embed, sizes, weights),
+            functools.partial(self.embed_and_drop, sizes, weights, training),
             blocks,
             functools.partial(self.normalize, weights, "ln_final"),
             functools.partial(self.run_linear, d_model, V, weights["lm_head.weight"]),
         )
         return output
 
+    def embed_and_drop(
+        self, sizes: GPTSizes, weights: Weights, training: bool, token_ids: Tensor
+    ) -> Tensor:
+        """The input of the first block."""
+        y: Tensor = self.run_dropout(sizes.dropout, self.embed(sizes, weights, token_ids), training)
+        return y
+
     def embed(self, sizes: GPTSizes, weights: Weights, token_ids: Tensor) -> Tensor:
-        """What the first block sees."""
+        """The sum of embeddings and positions."""
         tokens, positions = (weights[f"{name}_embeddings.weight"] for name in NAMES)
         x = self.run_scaled_embedding(sizes.vocab_size, sizes.d_model, tokens, token_ids)
         y: Tensor = self.run_learned_positions(sizes.context_length, sizes.d_model, positions, x)

@@ -486,7 +486,10 @@ def run_gpt_block(  # noqa: PLR0917 - the order of the other adapters
     in_features: Float[Tensor, " ... sequence_length d_model"],
     training: bool = False,
 ) -> Float[Tensor, " ... sequence_length d_model"]:
-    """Apply your pre-norm block. Dropout is in its attention and its feed-forward network alone.
+    """Apply your pre-norm block.
+
+    Dropout is in its attention, in its feed-forward network, and of what each of the two gives
+    before x is added to it.
 
     The norms have an epsilon of 1e-5. Names of the weights:
         ln1.{weight,bias}  before attention, (d_model,)
@@ -522,7 +525,7 @@ def run_gpt(  # noqa: PLR0917 - the order of the other adapters
         ln_final.{weight,bias}      (d_model,)
         lm_head.weight              (vocab_size, d_model); the output projection has no bias
     With tied weights, lm_head.weight is there too, and equal to token_embeddings.weight.
-    Dropout is in the blocks alone.
+    Dropout is of the sum of embeddings and positions, and in the blocks.
     """
     model = GPT(
         vocab_size=vocab_size,

@@ -10,7 +10,13 @@ from torch.nn import functional
 
 from cs336_checks.comparison import assert_refuses
 from cs336_checks.draws import Draws
-from cs336_checks.properties import assert_differs, gradient, without_dropout
+from cs336_checks.properties import (
+    assert_differs,
+    assert_drawn_apart,
+    assert_dropped,
+    gradient,
+    without_dropout,
+)
 from cs336_checks.snapshots import Snapshot
 
 # Batch, heads, length, head size, d_ff and vocabulary all differ, so that no two can be mistaken.
@@ -152,27 +158,50 @@ def test_gpt_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
     assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
 
 
+# In training: what is added by one part, where the other adds nothing.
+PARTS = {
+    "attention": ("attn.output_proj", "ffn.fc2"),
+    "the feed-forward network": ("ffn.fc2", "attn.output_proj"),
+}
+
+
 def test_gpt_block_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Hands dropout on to attention and feed-forward network, in training alone."""
     weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL)
     expected = block_output(adapters, weights, x)
     y = without_dropout(partial(block_output, adapters, weights, x, dropout=0.5))
     snapshot.assert_close(y, expected, "output in evaluation, against that without dropout")
-    for part, other in [("attention", "fc2"), ("the feed-forward network", "output_proj")]:
+    for part, (_, other) in PARTS.items():
         alone = copy_of(weights, without=(f"{other}.weight", f"{other}.bias"))
-        first, second = (
-            block_output(adapters, alone, x, dropout=0.5, training=True) for _ in range(2)
-        )
-        assert_differs(first, second, f"In training, dropout changes nothing in {part}.")
+        added = block_output(adapters, alone, x) - x
+        found = block_output(adapters, alone, x, dropout=0.5, training=True) - x
+        # Dropout inside of the part changes what is left, otherwise than by one factor.
+        left = found.abs() > 1e-4
+        for factor in (1.0, 2.0):
+            message = f"In training, dropout changes nothing in {part}."
+            assert_differs(found[left], factor * added[left], message)
+
+
+def test_gpt_block_dropout_branches(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """In training, drops elements of what each part gives, before it is added to x."""
+    weights, x = draw_block(draw), draw.normal(40, LENGTH, D_MODEL)
+    for part, (output, other) in PARTS.items():
+        # The part gives its last bias, whatever is dropped inside of it.
+        silent = (f"{output}.weight", f"{other}.weight", f"{other}.bias")
+        constant = copy_of(weights, without=silent)
+        constant[f"{output}.bias"] = bias = draw.uniform(D_MODEL, low=0.5, high=1.5)
+        added = block_output(adapters, constant, x, dropout=0.3, training=True).detach() - x
+        given = bias.expand(added.shape)
+        assert_dropped(snapshot, added, given, 0.3, f"what is added by {part}")
+        assert_drawn_apart(added.abs() < 0.25, "sequences", "positions", "features")
 
 
 def test_gpt_block_dropout_nowhere_else(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Drops nothing of x, nor of what attention and feed-forward network give."""
+    """Drops nothing of x itself."""
     weights, x = draw_block(draw), draw.normal(3, LENGTH, D_MODEL)
-    constant = copy_of(weights, without=("output_proj.weight", "fc2.weight"))
-    expected = x + weights["attn.output_proj.bias"] + weights["ffn.fc2.bias"]
-    y = block_output(adapters, constant, x, dropout=0.5, training=True)
-    snapshot.assert_close(y, expected, "output in training, where both parts give a constant")
+    silent = copy_of(weights, without=OUTPUTS)
+    y = block_output(adapters, silent, x, dropout=0.5, training=True)
+    snapshot.assert_close(y, x, "output in training, where both parts give zero")
 
 
 def test_gpt_block_epsilon(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -275,24 +304,43 @@ def test_gpt_equal_positions(adapters: Any, snapshot: Snapshot, draw: Draws) -> 
 
 
 def test_gpt_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Has dropout in training and none in evaluation."""
+    """Has dropout in its blocks in training, and none in evaluation."""
     weights, ids = draw_model(draw, 3), draw.integers(3, LENGTH, high=VOCABULARY)
     without = gpt_logits(adapters, weights, ids)
     evaluated = without_dropout(partial(gpt_logits, adapters, weights, ids, dropout=0.5))
     snapshot.assert_close(evaluated, without, "logits in evaluation", atol=5e-4, rtol=5e-4)
+    # Of zeros, dropout outside of the blocks changes nothing.
+    blocks = copy_of(weights, without=("embeddings.weight",))
     first, second = (
-        gpt_logits(adapters, weights, ids, dropout=0.5, training=True) for _ in range(2)
+        gpt_logits(adapters, blocks, ids, dropout=0.5, training=True) for _ in range(2)
     )
-    assert_differs(first, second, "In training, dropout changes nothing.")
+    assert_differs(first, second, "In training, dropout changes nothing in the blocks.")
 
 
-def test_gpt_dropout_nowhere_else(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
-    """Drops nothing outside of the blocks."""
-    weights, ids = draw_model(draw, 2), draw.integers(3, LENGTH, high=VOCABULARY)
-    silent = copy_of(weights, without=OUTPUTS)
-    logits = gpt_logits(adapters, silent, ids, layers=2, dropout=0.5, training=True)
-    name = "logits in training, where blocks add nothing"
-    snapshot.assert_close(logits, silent_logits(weights, ids), name)
+def test_gpt_dropout_embeddings(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
+    """In training, drops elements of the sum of embeddings and positions, and of no logits."""
+    weights = copy_of(draw_model(draw, 2), without=OUTPUTS)
+    # The sum is 2 in the first half of the features and 1 in the second; the logits are its norm.
+    weights["token_embeddings.weight"] = torch.full((VOCABULARY, D_MODEL), D_MODEL**-0.5)
+    first_half = (torch.arange(D_MODEL) < D_MODEL // 2).float()
+    weights["position_embeddings.weight"] = first_half.expand(CONTEXT, D_MODEL).clone()
+    weights |= {"ln_final.weight": torch.ones(D_MODEL), "ln_final.bias": torch.zeros(D_MODEL)}
+    weights["lm_head.weight"] = torch.eye(VOCABULARY, D_MODEL)
+    p, ids = 0.4, draw.integers(60, LENGTH, high=VOCABULARY)
+    logits = gpt_logits(adapters, weights, ids, layers=2, dropout=p, training=True).detach()
+    assert logits.shape == (60, LENGTH, VOCABULARY), f"Your logits have shape {logits.shape}."
+    normed = logits[..., :D_MODEL]
+    scaled = (1.0 + first_half) / (1 - p)
+    # Dropped elements are 0 and less than all others; where none is dropped, the least is 1.
+    kept = normed > normed.amin(dim=-1, keepdim=True) + 0.1
+    whole = functional.layer_norm(scaled, (D_MODEL,))
+    kept |= (normed - whole).abs().amax(dim=-1, keepdim=True) < 0.01
+    left = torch.where(kept, scaled, 0.0)
+    expected = functional.layer_norm(left, (D_MODEL,)) @ weights["lm_head.weight"].T
+    snapshot.assert_close(logits, expected, "logits in training, where blocks add nothing")
+    given = (1.0 + first_half).expand(left.shape)
+    assert_dropped(snapshot, left, given, p, "the sum of embeddings and positions")
+    assert_drawn_apart(~kept, "sequences", "positions", "features")
 
 
 def test_gpt_lengths(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

@@ -160,6 +160,17 @@ def test_dropout_acts_where_it_is_said_to() -> None:
     assert seen.mean().item() == pytest.approx(1.0, abs=0.01)
 
 
+def test_dropout_is_in_five_places() -> None:
+    """Of the first input, and four times in a block: weights, hidden features, both branches."""
+    model, sizes = gpt(dropout=0.5), []
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.register_forward_hook(lambda _, given, __: sizes.append(tuple(given[0].shape)))
+    model(IDS)
+    block = [(3, 3, 8, 8), (3, 8, 12), (3, 8, 20), (3, 8, 12)]
+    assert sizes == [(3, 8, 12), *block, *block]
+
+
 def test_embeddings_are_scaled_and_start_with_variance_one() -> None:
     """What comes out is √d_model times the weight, and logits of a tied model start small."""
     embedding = ScaledEmbedding(500, 64)
