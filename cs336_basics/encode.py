@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
+from cs336_basics.files import remove_unfinished
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import train_bpe
 from cs336_basics.training.command_line import in_words, whole_number
@@ -64,6 +65,7 @@ def encode_both(options: argparse.Namespace) -> int:
     for text in (options.train, options.valid):
         require_text(text)
     options.out.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(options.out)
     try:
         learn_vocabulary(options, console)
         for name in ("train", "valid"):

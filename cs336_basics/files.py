@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+UNFINISHED = ".unfinished"
+
 
 @contextmanager
 def naming(path: Path, written_as: Path | None = None) -> Iterator[None]:
@@ -30,7 +32,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         OSError: the file cannot be written; the message names the path.
     """
     # In the same folder, because only within one file system is the replacement atomic.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         with naming(path, unfinished):
             with unfinished.open("wb") as file:
@@ -40,6 +42,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what replacing left in a folder when its process was killed."""
+    for path in folder.glob(f".*{UNFINISHED}"):
+        path.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

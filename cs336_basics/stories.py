@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from cs336_basics.files import write_text
+from cs336_basics.files import remove_unfinished, write_text
 from cs336_basics.training.command_line import in_words, whole_number
 from cs336_basics.training.stories import Story, stories
 from cs336_basics.training.tokens import END_OF_TEXT, write_facts
@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def write_both(options: argparse.Namespace) -> int:
     """Write both files from one stream of stories."""
     options.out.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(options.out)
     source = stories(options.seed)
     write_stories(options.out / "valid.txt", list(islice(source, options.valid)))
     write_stories(options.out / "train.txt", list(islice(source, options.train)))

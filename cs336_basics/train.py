@@ -33,7 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def command() -> int:
         config = parse(sys.argv[1:] if arguments is None else arguments)
-        with joined(config.device) as processes, signals() as received:
+        with (
+            short_memory(config),
+            joined(config.device) as processes,
+            signals() as received,
+        ):
             return train(config, processes, received)
 
     return in_words("train", command)
@@ -65,6 +69,25 @@ def train(config: TrainConfig, processes: Processes, received: list[int]) -> int
         return 0
     console.print(f"Stopped and saved at step {trainer.step}; --resume goes on from there")
     return 128 + (received[0] if received else signal.SIGTERM)
+
+
+@contextmanager
+def short_memory(config: TrainConfig) -> Iterator[None]:
+    """Let torch's errors for want of memory say what to change.
+
+    Raises:
+        MemoryError: memory was short.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        short = isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+        if not short:
+            raise
+        raise MemoryError(
+            f"batch_size = {config.batch_size} in accumulation = {config.accumulation} parts is "
+            "too much for this model: take a smaller batch, more parts or a smaller model"
+        ) from error
 
 
 def summary(trainer: Trainer) -> str:

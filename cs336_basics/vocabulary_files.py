@@ -102,7 +102,7 @@ def read_vocab(path: Path) -> dict[int, bytes]:
     try:
         return parse_vocab(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no vocabulary file: {error}") from error
+        raise ValueError(f"{path} is no vocabulary file: {error}; make it again") from error
 
 
 def parse_vocab(text: str) -> dict[int, bytes]:
@@ -121,7 +121,7 @@ def read_merges(path: Path) -> list[tuple[bytes, bytes]]:
     try:
         return parse_merges(read_text(path))
     except ValueError as error:
-        raise ValueError(f"{path} is no merges file: {error}") from error
+        raise ValueError(f"{path} is no merges file: {error}; make it again") from error
 
 
 def parse_merges(text: str) -> list[tuple[bytes, bytes]]:

@@ -5,7 +5,6 @@ sentence in them was written by anybody else. It is also the shortest way throug
 the assignment builds: text, merges, token ids, batches, loss, optimizer, checkpoint.
 """
 
-import json
 import logging
 import tempfile
 from pathlib import Path
@@ -16,6 +15,7 @@ import torch
 
 from cs336_basics.checkpoint import save_checkpoint
 from cs336_basics.data import get_batch
+from cs336_basics.files import write_json
 from cs336_basics.generate import END_OF_TEXT, TINY_MODEL
 from cs336_basics.gpt import GPT
 from cs336_basics.model import cross_entropy
@@ -52,8 +52,7 @@ def main() -> None:
     tokenizer.save(folder / "vocab.json", folder / "merges.txt")
     model = GPT(**CONFIG)
     train(model, np.array(tokenizer.encode(text), dtype=np.uint16))
-    config = json.dumps({"family": "classic", **CONFIG}, indent=4)
-    (folder / "config.json").write_text(config + "\n", encoding="utf-8", newline="\n")
+    write_json(folder / "config.json", {"family": "classic", **CONFIG})
     # For use and not to train on: half precision, and an optimizer that has seen nothing yet.
     save_checkpoint(model.half(), AdamW(model.parameters()), ITERATIONS, TINY_MODEL)
 

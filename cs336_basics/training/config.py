@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import psutil
 import torch
 import tyro
 
@@ -112,12 +113,31 @@ class ModelConfig:
         Raises:
             ValueError: a part refuses its size.
         """
+        arguments = self.arguments(vocab_size)
+        self.require_memory(arguments)
         try:
-            return build_model(self.arguments(vocab_size))
+            return build_model(arguments)
         except (RuntimeError, TypeError, OverflowError) as error:
             # Where memory is short or sizes overflow, torch raises any of these.
             reason = str(error).splitlines()[0]
             raise ValueError(f"a model of these sizes cannot be built: {reason}") from error
+
+    def require_memory(self, arguments: Mapping[str, Any]) -> None:
+        """Refuse a model that this machine cannot hold, before the system ends the process for it.
+
+        Raises:
+            ValueError: gives both sizes.
+        """
+        d_model, d_ff = arguments["d_model"], arguments["d_ff"]
+        least = self.num_layers * d_model * (2 * d_model + 2 * d_ff)
+        least += arguments["vocab_size"] * d_model
+        # A weight, its gradient and two moments, in float32.
+        needed, there = 16 * least, psutil.virtual_memory().total
+        if needed > there:
+            raise ValueError(
+                f"a model of these sizes has at least {least:,} parameters: to train it takes "
+                f"{needed / 2**30:,.0f} GiB, and this machine has {there / 2**30:,.0f} GiB"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,9 +167,10 @@ class OptimizerConfig:
         Raises:
             ValueError: names the option, its value and what it may be.
         """
-        for name in ("learning_rate", "eps", "max_norm"):
-            value = getattr(self, name)
-            require_number(f"optimizer.{name}", value, "greater than 0", lambda x: x > 0)
+        share, positive = "greater than 0 and at most 1", lambda x: 0 < x <= 1
+        require_number("optimizer.learning_rate", self.learning_rate, share, positive)
+        require_number("optimizer.eps", self.eps, share, positive)
+        require_number("optimizer.max_norm", self.max_norm, "greater than 0", lambda x: x > 0)
         for name in ("min_learning_rate", "weight_decay"):
             value = getattr(self, name)
             require_number(f"optimizer.{name}", value, "at least 0", lambda x: x >= 0)
@@ -171,6 +192,11 @@ class OptimizerConfig:
             raise ValueError(
                 f"optimizer.min_learning_rate = {self.min_learning_rate} must not be greater than "
                 f"optimizer.learning_rate = {self.learning_rate}"
+            )
+        if self.weight_decay * self.learning_rate > 1:
+            raise ValueError(
+                f"optimizer.weight_decay = {self.weight_decay} must be at most 1 / learning_rate = "
+                f"{1 / self.learning_rate:g}: a step with more reverses their signs"
             )
 
     def decay_of(self, steps: int) -> int:
@@ -244,7 +270,8 @@ class TrainConfig:
             require_whole("threads", self.threads, 1, 1024)
         require_choice("device", self.device, ("cpu", "cuda", "mps"))
         require_choice("dtype", self.dtype, ("float32", "bfloat16"))
-        require_utf8("prompt", self.prompt)
+        for name in ("prompt", "data", "out"):
+            require_utf8(name, str(getattr(self, name)))
         if self.wandb == "":
             raise ValueError("wandb = '' must be the name of a project")
         if self.batch_size % self.accumulation:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from cs336_basics.checkpoint import load_model
 from cs336_basics.data import document_starts, get_batch
-from cs336_basics.files import write_json
+from cs336_basics.files import remove_unfinished, write_json
 from cs336_basics.model import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients
 from cs336_basics.training.config import TrainConfig, as_json
@@ -76,6 +76,12 @@ class Trainer:
         self.processes = processes
         self.tokenizer = load_tokenizer(config.data)
         vocab_size = len(self.tokenizer.vocab)
+        if max(self.tokenizer.vocab) >= vocab_size:
+            raise ValueError(
+                f"the vocabulary in {config.data} has {vocab_size} tokens, but ids up to "
+                f"{max(self.tokenizer.vocab)}: a model needs ids without gaps, as "
+                "python -m cs336_basics.encode gives them"
+            )
         length = config.model.context_length
         self.tokens = open_tokens(config.data / "train.npy", vocab_size, length)
         valid = open_tokens(config.data / "valid.npy", vocab_size, length)
@@ -111,6 +117,7 @@ class Trainer:
         }
         self.step = self.resume(described) if self.run.checkpoints() else 0
         if processes.first:
+            remove_unfinished(config.out)
             self.run.forget_after(self.step)
             if self.step and (config.accept_changes or math.isinf(self.run.best_loss)):
                 self.run.best_loss = self.loss_of_best()

@@ -145,7 +145,7 @@ def test_hyperparameters_must_be_finite(name: str, value: float) -> None:
 
 @pytest.mark.parametrize("norm", [-1.0, math.nan])
 def test_a_norm_that_makes_no_sense_is_refused(norm: float) -> None:
-    """A negative one would turn the gradients round, and NaN would never clip."""
+    """A negative one would reverse the gradients, and NaN would never clip."""
     with pytest.raises(ValueError, match="max_l2_norm"):
         clip_gradients([], norm)
 

@@ -1,6 +1,7 @@
 """The configuration of a run: from the command line and from a file, and what is refused."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,6 +99,8 @@ SENSELESS = [
     *((name, value) for name in SHARES for value in ("1", "-0.1", "nan")),
     ("model.dropout", "0.1"),  # the modern family has none
     ("model.num_kv_heads", "3"),  # of 4 heads
+    *(("optimizer.learning_rate", "1e300"), ("optimizer.eps", "10"), ("out", "runs/caf\udce9")),
+    ("optimizer.weight_decay", "400"),  # at a learning rate of 3e-3
     *(("optimizer.warmup_steps", value) for value in ("-1", "2.5", "1001")),
     *(("sample_tokens", "-1"), ("seed", "-1"), ("seed", "0.5"), ("wandb", "")),
     *(("device", "abacus"), ("dtype", "float16"), ("model.family", "bert")),
@@ -119,6 +122,34 @@ def test_values_that_make_no_sense_are_refused(
     assert name in said or name.replace("_", "-") in said
     assert "Traceback" not in said
     assert not out.exists()
+
+
+def test_what_is_too_much_for_the_memory_is_told(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model before it is built, a batch with what to change, and without a traceback."""
+    small = ["--model.context-length=16", "--model.d-model=16", "--model.num-heads=2"]
+    options = [f"--data={data}", *small, "--sample-tokens=2"]
+    for size, message in (
+        ("model.num-layers=1000000000", "a model of these sizes has at least 2,"),
+        ("model.d-model=1000000000", "GiB, and this machine has"),
+        ("model.d-ff=40000000000000000000", "GiB, and this machine has"),
+        ("batch-size=10000000000000", "not enough memory: batch_size = 10000000000000 in"),
+    ):
+        assert command.main([*options, f"--out={tmp_path / size}", f"--{size}"]) == 1
+        [line] = capsys.readouterr().err.splitlines()
+        assert message in line
+
+
+def test_a_vocabulary_with_gaps_is_refused(data: Path, tmp_path: Path) -> None:
+    """A model would write tokens that are none."""
+    shutil.copytree(data, tmp_path / "data")
+    path = tmp_path / "data" / "vocab.json"
+    ids = json.loads(path.read_text(encoding="utf-8"))
+    last = max(ids, key=ids.__getitem__)
+    path.write_text(json.dumps(ids | {last: 400}), encoding="utf-8")
+    with pytest.raises(ValueError, match="has 300 tokens, but ids up to 400"):
+        Trainer(configured(tmp_path / "data", tmp_path / "run"), ALONE)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from cs336_basics.training.extra import extra_training
     [
         ("train", "tyro", "cs336_basics.training.config"),
         ("encode", "rich.progress", None),
+        ("hub", "safetensors", None),
         ("plot", "matplotlib", "cs336_basics.training.curves"),
     ],
 )

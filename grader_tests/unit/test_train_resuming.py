@@ -185,6 +185,14 @@ def test_the_best_checkpoint_outlives_its_record(stopped: TrainConfig) -> None:
     assert run.best.read_bytes() == best
 
 
+def test_what_a_kill_left_half_written_is_removed(stopped: TrainConfig) -> None:
+    """A checkpoint may be large."""
+    half = stopped.out / ".step-00000010.pt.123.unfinished"
+    half.write_bytes(b"half")
+    Trainer(resumed(stopped), ALONE)
+    assert not half.exists()
+
+
 @pytest.mark.parametrize("only_best", [False, True])
 def test_a_run_is_not_overwritten_without_being_told(stopped: TrainConfig, only_best: bool) -> None:
     """A finished or stopped one, also where its best checkpoint alone is left."""
