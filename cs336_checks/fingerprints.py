@@ -6,7 +6,7 @@ sampled elements of what each mistake that changes it gives, or a digest where t
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -82,11 +82,11 @@ class FingerprintFolder:
         self.files: dict[str, FingerprintFile] = {}
 
     @cached_property
-    def mistakes(self) -> list[Mistake]:
-        """All known mistakes, as the other files count them."""
+    def mistakes(self) -> dict[str, Mistake]:
+        """The known mistakes, by their ids."""
         path = self.folder / SENTENCES
         entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        return [Mistake(**entry) for entry in entries]
+        return {entry["id"]: Mistake(**entry) for entry in entries}
 
     def file(self, check: str) -> "FingerprintFile":
         """The fingerprints of a test file, by the name of one of its checks."""
@@ -110,7 +110,7 @@ class FingerprintFolder:
         return [
             (self.mistakes[mistake], found)
             for mistake, found in file.prints(comparison.check, comparison.position)
-            if mistake not in earlier
+            if mistake not in earlier and mistake in self.mistakes
         ]
 
 
@@ -120,21 +120,28 @@ class Group:
 
     Attributes:
         alike: a fingerprint without its numbers.
-        mistakes: the mistakes, as the list of all of them is counted.
+        mistakes: the ids of the mistakes.
         rows: the numbers of each, or the digest of each.
     """
 
     alike: Fingerprint
-    mistakes: Array
+    mistakes: tuple[str, ...]
     rows: Array
 
-    def prints(self) -> Iterator[tuple[int, Fingerprint]]:
-        """The fingerprint of each mistake."""
-        for mistake, row in zip(self.mistakes.tolist(), self.rows, strict=True):
+    def prints(self) -> Iterator[tuple[str, Fingerprint]]:
+        """Yield the fingerprint of each mistake, by its id."""
+        for mistake, row in zip(self.mistakes, self.rows, strict=True):
             if self.alike.shape is None:
                 yield mistake, replace(self.alike, digest=row.tobytes())
             else:
                 yield mistake, replace(self.alike, numbers=row.astype(np.float64))
+
+    def without(self, mistakes: Container[str]) -> "Group | None":
+        """Return the group without some mistakes, or None if it has no other."""
+        kept = [i for i, mistake in enumerate(self.mistakes) if mistake not in mistakes]
+        if not kept:
+            return None
+        return replace(self, mistakes=tuple(self.mistakes[i] for i in kept), rows=self.rows[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +158,7 @@ class FingerprintFile:
     tried: dict[str, int]
     groups: dict[tuple[str, int], list[Group]]
 
-    def prints(self, check: str, position: int) -> Iterator[tuple[int, Fingerprint]]:
+    def prints(self, check: str, position: int) -> Iterator[tuple[str, Fingerprint]]:
         """The fingerprints of one comparison."""
         for group in self.groups.get((check, position), []):
             yield from group.prints()
@@ -172,7 +179,8 @@ class FingerprintFile:
                 shape = None if entry["shape"] is None else tuple(entry["shape"])
                 places = file[f"{i}.places"]
                 alike = Fingerprint(entry["dtype"], entry["kind"], shape, places, np.zeros(0))
-                group = Group(alike, file[f"{i}.mistakes"], file[f"{i}.rows"])
+                mistakes = tuple(index["mistakes"][number] for number in file[f"{i}.mistakes"])
+                group = Group(alike, mistakes, file[f"{i}.rows"])
                 groups.setdefault((entry["check"], entry["position"]), []).append(group)
         return cls(index["problems"], index["tried"], groups)
 
@@ -180,11 +188,15 @@ class FingerprintFile:
         """Write the file."""
         arrays: dict[str, Array] = {}
         entries: list[dict[str, object]] = []
+        known = sorted({one for each in self.groups.values() for g in each for one in g.mistakes})
+        number = {mistake: i for i, mistake in enumerate(known)}
         for (check, position), groups in self.groups.items():
             for group in groups:
                 alike, i = group.alike, len(entries)
                 arrays[f"{i}.places"] = alike.places
-                arrays[f"{i}.mistakes"], arrays[f"{i}.rows"] = group.mistakes, group.rows
+                numbers = [number[mistake] for mistake in group.mistakes]
+                arrays[f"{i}.mistakes"] = np.array(numbers, dtype=np.uint16)
+                arrays[f"{i}.rows"] = group.rows
                 entries.append(
                     {
                         "check": check,
@@ -194,7 +206,12 @@ class FingerprintFile:
                         "shape": alike.shape,
                     }
                 )
-        index = {"problems": self.problems, "tried": self.tried, "groups": entries}
+        index = {
+            "problems": self.problems,
+            "tried": self.tried,
+            "mistakes": known,
+            "groups": entries,
+        }
         arrays["index"] = np.frombuffer(json.dumps(index).encode(), dtype=np.uint8)
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # numpy's stub

@@ -24,7 +24,8 @@ TRAVELS = (
     "tests/rubric.toml",
     "tests/fixtures/**/*",
     "tests/_snapshots/**/*",
-    "tests/_fingerprints/**/*",
+    "tests/_fingerprints/*.npz",
+    "tests/_fingerprints/mistakes.json",
 )
 # Keys of the rubric that name what stays behind.
 HIDDEN_KEYS = ("known_mistakes", "correct_variants", "degenerate_work")

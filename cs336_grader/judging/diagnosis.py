@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 
 import pytest
 
-from cs336_checks.catalogue import Mistake
+from cs336_checks.catalogue import KnownMistake, Mistake
 from cs336_checks.comparison import Comparison
 from cs336_checks.diagnosis import Suspect, diagnose, matches
 from cs336_checks.fingerprints import Fingerprint, fingerprint
@@ -41,7 +41,7 @@ Observe = Callable[[pytest.Item, Any, Any], str]
 class KnownMistakes(Protocol):
     """The module of an assignment's known mistakes."""
 
-    MISTAKES: Sequence[Mistake]
+    MISTAKES: Sequence[KnownMistake]
 
     def adapters_with(self, *mistakes: Mistake) -> object:
         """Return the reference's adapters with these mistakes in them."""

@@ -185,7 +185,7 @@ def saved(folder: Path, *values: Tensor) -> FingerprintFolder:
     def group(mistake: int, value: Tensor) -> Group:
         alike = Fingerprint("float32", "floating-point", (3, 4), places, np.zeros(0))
         rows = value.reshape(1, -1).numpy()[:, places]
-        return Group(alike, np.array([mistake], dtype=np.uint16), rows)
+        return Group(alike, (f"rope/{mistake}",), rows)
 
     groups = [group(i, value) for i, value in enumerate(values)]
     last = len(values) - 1
