@@ -30,7 +30,7 @@ handout: $(UV) ## Make the students' repository in OUT=path (one track: ARGS="--
 snapshots: $(UV) ## Save the reference's values at seed 0 again, then compare with them
 	$(UV) run pytest --update-snapshots; $(UV) run pytest
 
-fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (some files: ARGS="test_loss")
+fingerprints: $(UV) ## Save in short what each known mistake gives at seed 0 (all anew: ARGS=--all)
 	$(UV) run python -m cs336_grader.audit.fingerprints . $(ARGS)
 
 train: $(UV) ## Draw stories and learn to tell them, on a CPU in minutes: runs/stories (ARGS="--steps 2000")

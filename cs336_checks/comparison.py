@@ -122,6 +122,23 @@ def size(value: object, most: float = math.inf) -> int:
     return total
 
 
+@dataclass(frozen=True)
+class Explanation:
+    """What explains a failed comparison.
+
+    Attributes:
+        statement: what gives the same output, or what the difference looks like.
+        question: leads to the mistake without naming it.
+        doubt: what else could give the same, or why known mistakes were not tried.
+        mistakes: the ids of the known mistakes that give the same.
+    """
+
+    statement: str
+    question: str = ""
+    doubt: str = ""
+    mistakes: tuple[str, ...] = ()
+
+
 class CheckFailedError(AssertionError):
     """A check's requirement was not met.
 
@@ -129,7 +146,7 @@ class CheckFailedError(AssertionError):
         facts: what was found, without the requirement.
         comparison: the comparison that failed, if it was one.
         picture: where its numbers differ, as ``pictures`` draws it; the grader's report shows it.
-        observation: what the difference looks like, or where it comes from, if that is known.
+        explanation: what explains the difference, if that is known.
     """
 
     def __init__(
@@ -138,13 +155,14 @@ class CheckFailedError(AssertionError):
         requirement: str = "",
         comparison: Comparison | None = None,
         picture: dict[str, object] | None = None,
-        observation: str = "",
+        explanation: Explanation | None = None,
     ) -> None:
         self.facts = facts
         self.comparison = comparison
         self.picture = picture
-        self.observation = observation
-        super().__init__("\n".join(filter(None, (requirement, observation, facts))))
+        self.explanation = explanation
+        told = () if explanation is None else (explanation.question, explanation.statement)
+        super().__init__("\n".join(filter(None, (requirement, *told, facts))))
 
 
 def require(condition: object, sentence: str) -> None:

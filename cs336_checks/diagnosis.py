@@ -6,12 +6,12 @@ is held to, at places where it is wrong, and in enough of them that it is no acc
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .catalogue import Mistake
-from .comparison import Comparison
+from .comparison import Comparison, Explanation
 from .differences import Numbers, as_array, dtype_name, errors, number_kind, rounding
 from .fingerprints import (
     Fingerprint,
@@ -21,7 +21,7 @@ from .fingerprints import (
     fingerprint,
 )
 
-__all__ = ["Diagnosis", "Suspect", "diagnose", "fingerprint", "matches"]
+__all__ = ["Suspect", "diagnose", "fingerprint", "matches"]
 
 # More mistakes than this that give the same are no help.
 MOST_TOLD = 3
@@ -33,6 +33,8 @@ ENOUGH_BITS = 10.0
 NUMBER_BITS, ITEM_BITS = 16.0, 5.0
 # Numbers that come out of many mistakes tell almost nothing.
 PLAIN_NUMBERS, PLAIN_BITS = 2, 1.0
+# A list or an array of fewer different items accuses nothing.
+LEAST_ITEMS = 2
 # What each place tells that is wrong alike, beside others that are right alike, and all together.
 PLACE_BITS, PATTERN_BITS = 2, 10
 
@@ -54,19 +56,6 @@ class Suspect:
     value: Fingerprint
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """What explains a failed comparison.
-
-    Attributes:
-        text: for the student.
-        mistakes: the ids of the mistakes that give the same.
-    """
-
-    text: str
-    mistakes: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Match:
     """A suspect that a comparison's value agrees with.
@@ -85,16 +74,14 @@ def diagnose(
     comparison: Comparison,
     suspects: Sequence[Suspect],
     problem: str,
-    tried: int,
     title: Title,
-) -> Diagnosis | None:
+) -> Explanation | None:
     """Name the mistakes that a failed comparison shows, or nothing.
 
     Args:
         comparison: what failed.
         suspects: what is known to give something wrong for it.
         problem: the problem that the comparison is about.
-        tried: how many known mistakes there are, with those that change nothing in it.
         title: returns a problem's title within a sentence.
     """
     every = matches(comparison, suspects)
@@ -104,15 +91,50 @@ def diagnose(
     if not 1 <= len(found) <= MOST_TOLD or min(match.bits for match in found) < ENOUGH_BITS:
         return None
     rest = [match for match in every if match not in found]
-    ids = dict.fromkeys(
-        mistake.id for match in found for mistake in accused(match.suspect, problem)
+    groups = [accused(match.suspect, problem) for match in found]
+    beside = [one for one in found[0].suspect.mistakes if one not in groups[0]]
+    given = f"Given your {parts(beside, title)}, your" if beside and len(found) == 1 else "Your"
+    return replace(
+        explanation(groups, problem, title, given),
+        doubt=also_given(rest, title),
     )
-    told = one(found[0], problem, title) if len(found) == 1 else several(found, problem, title)
-    return Diagnosis(f"{told}\n{sureness(found, tried, rest, title)}", tuple(ids))
+
+
+def explanation(
+    groups: Sequence[tuple[Mistake, ...]], problem: str, title: Title, given: str = "Your"
+) -> Explanation:
+    """Return what is told of mistakes that give the same.
+
+    Args:
+        groups: the mistakes; those of a group are made together.
+        problem: the problem that the comparison is about.
+        title: returns a problem's title within a sentence.
+        given: begins the sentence.
+    """
+    mistakes = [mistake for group in groups for mistake in group]
+    ids = tuple(dict.fromkeys(mistake.id for mistake in mistakes))
+    start, clauses = f"{given} output", [clause(group) for group in groups]
+    hint = " ".join(mistake.hint for mistake in mistakes)
+    if all(mistake.problem != problem for mistake in mistakes):
+        right = f"Your {title(problem)} is right, given your {parts(mistakes, title)}:"
+        # The question is asked where the mistake is.
+        start, hint = f"{right} its output", ""
+    if len(groups) == 1:
+        return Explanation(f"{start} is what you get when {clauses[0]}.", hint, mistakes=ids)
+    count = "either of two" if len(groups) == 2 else "any of three"
+    same = f"{start} is what you get with {count} known mistakes, which give the same here:"
+    return Explanation("\n".join([same, *(f"- {one}" for one in clauses)]), mistakes=ids)
+
+
+def clause(mistakes: Sequence[Mistake]) -> str:
+    """Return what goes wrong with mistakes that are made together."""
+    return " and ".join(mistake.wrong for mistake in mistakes)
 
 
 def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
     """The suspects that a comparison's value agrees with, those with needless mistakes left out."""
+    if accuses_nothing(comparison.actual):
+        return []
     with np.errstate(all="ignore"):
         found = [agreed for suspect in suspects if (agreed := agreement(comparison, suspect))]
     made = [{mistake.id for mistake in match.suspect.mistakes} for match in found]
@@ -123,12 +145,22 @@ def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
     ]
 
 
-def recognise(comparison: Comparison, prints: FingerprintFolder, title: Title) -> Diagnosis | None:
+def accuses_nothing(actual: object) -> bool:
+    """Return True for a list or an array that has not two different items."""
+    if isinstance(actual, list | tuple):
+        return len(set(map(repr, actual))) < LEAST_ITEMS
+    array = as_array(actual)
+    return array is not None and array.size != 1 and np.unique(array).size < LEAST_ITEMS
+
+
+def recognise(
+    comparison: Comparison, prints: FingerprintFolder, title: Title
+) -> Explanation | None:
     """The same by the fingerprints beside the suite."""
     suspects = [Suspect((mistake,), value) for mistake, value in prints.of(comparison)]
     file = prints.file(comparison.check)
     problem = file.problem(comparison.check)
-    return diagnose(comparison, suspects, problem, file.tried.get(problem, 0), title)
+    return diagnose(comparison, suspects, problem, title)
 
 
 def agreement(comparison: Comparison, suspect: Suspect) -> Match | None:
@@ -217,60 +249,14 @@ def own(found: Match, problem: str) -> bool:
     return any(mistake.problem == problem for mistake in found.suspect.mistakes)
 
 
-def one(found: Match, problem: str, title: Title) -> str:
-    """What is told of the only match."""
-    mistakes = accused(found.suspect, problem)
-    others = [mistake for mistake in found.suspect.mistakes if mistake not in mistakes]
-    clause = " and ".join(mistake.wrong for mistake in mistakes)
-    advice = " ".join(mistake.hint for mistake in mistakes)
-    if mistakes[0].problem != problem:
-        right = right_given(problem, mistakes, title)
-        return f"{right} its output is what you get when {clause}.\n{advice}"
-    given = f"Given your {parts(others, title)}, your" if others else "Your"
-    return f"{given} output is what you get when {clause}.\n{advice}"
-
-
-def several(matches: Sequence[Match], problem: str, title: Title) -> str:
-    """What matches have in common, and each of them."""
-    count = "either of two" if len(matches) == 2 else "any of three"
-    groups = [accused(found.suspect, problem) for found in matches]
-    lines = [f"- {' and '.join(mistake.wrong for mistake in group)}" for group in groups]
-    mistakes = [mistake for group in groups for mistake in group]
-    start = "Your output is what you get"
-    if all(mistake.problem != problem for mistake in mistakes):
-        start = f"{right_given(problem, mistakes, title)} its output comes"
-    return "\n".join([f"{start} with {count} known mistakes, which give the same here:", *lines])
-
-
-def right_given(problem: str, mistakes: Sequence[Mistake], title: Title) -> str:
-    """What is said first where all mistakes are in other problems."""
-    return f"Your {title(problem)} is right, given your {parts(mistakes, title)}:"
-
-
 def parts(mistakes: Sequence[Mistake], title: Title) -> str:
     """The problems of mistakes: ``softmax and your linear layer``."""
     return " and your ".join(dict.fromkeys(title(mistake.problem) for mistake in mistakes))
 
 
-def sureness(matches: Sequence[Match], tried: int, rest: Sequence[Match], title: Title) -> str:
-    """How well the output agrees, and what else gives it.
-
-    Args:
-        matches: what is told.
-        tried: how many mistakes are known.
-        rest: what gives the same in parts that the problem is built on.
-        title: returns a problem's title within a sentence.
-    """
-    others = f"none of the other {tried - len(matches)} known mistakes gives it"
-    if rest:
-        mistakes = [mistake for found in rest for mistake in found.suspect.mistakes]
-        others = (
-            f"so it would with a mistake in your {parts(mistakes, title)}: do their checks pass?"
-        )
-    end = others if others.endswith("?") else f"{others}."
-    if matches[0].suspect.value.shape is None:
-        return f"Every item agrees, and {end}"
-    error = max(found.error for found in matches)
-    if error == 0:
-        return f"It agrees to the last digit, and {end}"
-    return f"It agrees to {error:.1g}, and {end}"
+def also_given(rest: Sequence[Match], title: Title) -> str:
+    """Return a sentence on parts in which a mistake would give the same, if there are any."""
+    mistakes = [mistake for found in rest for mistake in found.suspect.mistakes]
+    if not mistakes:
+        return ""
+    return f"A mistake in your {parts(mistakes, title)} would give the same: do their checks pass?"

@@ -5,70 +5,43 @@ Whoever wants a traceback asks for one: --tb=short, --pdb.
 
 import shlex
 import shutil
-import textwrap
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import pytest
 
-from .comparison import CheckFailedError
+from .comparison import CheckFailedError, Explanation
+from .findings import Clarity, Finding
+from .rubric import Lead
 from .suite_folder import SuiteFolder, suite_folder
 
 HERE = Path(__file__).parent
 # An exception may speak of every weight of a model.
 MOST_LINES = 24
 MOST_PLACES = 4
-ALONE = "Run it alone:"
-
-
-class Terminal(Protocol):
-    """What pytest writes to."""
-
-    fullwidth: int
-
-    def line(self, text: str = "", **markup: bool) -> None:
-        """Write a line."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed case, as pytest shows it.
+    """A failed case, as pytest shows it where nothing else tells it.
 
     Attributes:
-        requirement: what was asked.
-        found: what was found instead, or what was raised.
-        places: where in the student's code that was, innermost first; else where in the check.
-        command: runs the check alone.
+        finding: what was found.
     """
 
-    requirement: str
-    found: str
-    places: tuple[str, ...]
-    command: str
+    finding: Finding
 
-    def toterminal(self, terminal: Terminal) -> None:
+    def toterminal(self, terminal: Any) -> None:
         """Write it."""
-        width = terminal.fullwidth
-        terminal.line("\n".join(wrapped(self.requirement, "", width)), bold=True)
-        lines = [line for text in self.found.split("\n") for line in wrapped(text, "  ", width)]
-        for line in lines[:MOST_LINES]:
-            terminal.line(line, red=True)
-        if len(lines) > MOST_LINES:
-            terminal.line(f"  ({len(lines) - MOST_LINES} more lines)")
-        for line in self.places:
-            # What stands there is left out where it does not fit.
-            fits = len(line) + 2 <= width
-            terminal.line(f"  {line if fits else line.partition(': ')[0]}")
-        # In one line, so that it can be copied.
-        fits = len(f"  {ALONE} {self.command}") <= width
-        for line in [f"{ALONE} {self.command}"] if fits else [ALONE, self.command]:
-            terminal.line(f"  {line}")
+        terminal.line(str(self))
 
     def __str__(self) -> str:
-        """The same without colours, for reports that are no terminal."""
-        return "\n".join((self.requirement, self.found, *self.places))
+        """Return it as text."""
+        told = self.finding
+        parts = (told.requirement, told.question, told.message, told.details, *told.lines)
+        return "\n".join(filter(None, parts))
 
 
 def run_pytest() -> str:
@@ -98,8 +71,8 @@ def import_failure(error: Exception, suite: SuiteFolder, folder: Path | None) ->
     return "\n".join(lines)
 
 
-def failure(item: pytest.Item, call: pytest.CallInfo[None]) -> Failure | None:
-    """What is told of a case that failed, or nothing where pytest's own words were asked for."""
+def finding_of(item: pytest.Item, call: pytest.CallInfo[None]) -> Finding | None:
+    """Return what a failed case found, or None where pytest's own words were asked for."""
     option, suite = item.config.option, suite_folder(item.config)
     error = None if call.excinfo is None else call.excinfo.value
     wanted = option.tbstyle == "auto" and item.path.parent == suite.path
@@ -112,7 +85,50 @@ def failure(item: pytest.Item, call: pytest.CallInfo[None]) -> Failure | None:
     words += [f"--seed={option.seed}"] if option.seed else []
     # Where the check found a value wrong, there is nothing to trace.
     words += [] if is_found_by_check(error, raised) else ["--tb=short"]
-    return Failure(requirement, found(error, raised), tuple(places), shlex.join(words))
+    check = getattr(item, "originalname", item.name)
+    made = Finding(
+        check,
+        suite.problem_of.get(check, ""),
+        requirement,
+        "",
+        cut(found(error, raised)),
+        "",
+        tuple(places),
+        shlex.join(words),
+        Clarity.SEEN if is_found_by_check(error, raised) else Clarity.RAISED,
+    )
+    if isinstance(error, CheckFailedError) and error.comparison is not None:
+        return compared(made, error, suite.rubric.feedback.mistakes)
+    return made
+
+
+def compared(made: Finding, error: CheckFailedError, lead: Lead) -> Finding:
+    """Return a finding with what explains the comparison that failed, as far as it is told."""
+    explanation = error.explanation or Explanation("")
+    notes = [str(note) for note in getattr(error, "__notes__", ())]
+    first, _, rest = error.facts.partition("\n")
+    hidden = bool(explanation.mistakes) and lead is not Lead.NAME
+    if hidden or not explanation.statement:
+        clarity = Clarity.NUMBERS if " differ" in first or "NaN" in first else Clarity.SEEN
+        message, details = first, rest
+    else:
+        clarity = Clarity.NAMED if explanation.mistakes else Clarity.SEEN
+        message, details = explanation.statement, error.facts
+    return replace(
+        made,
+        question="" if lead is Lead.REQUIREMENT else explanation.question,
+        message=cut("\n".join([*notes, message])),
+        details=cut(details),
+        clarity=clarity,
+        mistakes=explanation.mistakes,
+    )
+
+
+def cut(text: str) -> str:
+    """Return the first lines of a text."""
+    lines = text.split("\n")
+    more = len(lines) - MOST_LINES
+    return "\n".join([*lines[:MOST_LINES], *([f"({more} more lines)"] if more > 0 else [])])
 
 
 def is_found_by_check(error: BaseException, raised: bool) -> bool:
@@ -129,7 +145,7 @@ def found(error: BaseException, raised: bool) -> str:
     """
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, CheckFailedError):
-        said = "\n".join(filter(None, (error.observation, error.facts)))
+        said = error.facts
     elif is_found_by_check(error, raised):
         # pytest may have added what the assertion compared.
         said = str(error).partition("\nassert ")[0] or "The requirement is not met."
@@ -154,7 +170,6 @@ def where(error: BaseException, suite: SuiteFolder, folder: Path | None) -> tupl
         and "site-packages" not in Path(frame.filename).parts
     ]
     own = [frame for frame in frames if not is_of_the_suite(frame, suite)]
-    checks = [frame for frame in frames if Path(frame.filename).name.startswith("test_")]
     told = [
         f"{'at' if i == 0 else 'called at'} {place(frame.filename, frame.lineno)}"
         f" in {frame.name}: {frame.line}"
@@ -162,8 +177,6 @@ def where(error: BaseException, suite: SuiteFolder, folder: Path | None) -> tupl
     ]
     if isinstance(error, SyntaxError) and error.filename:
         told.insert(0, f"at {place(error.filename, error.lineno)}: {(error.text or '').strip()}")
-    if not told and checks:
-        told = [f"the check is at {place(checks[-1].filename, checks[-1].lineno)}"]
     return (bool(own) and frames[-1] is own[-1]) or isinstance(error, SyntaxError), told
 
 
@@ -179,16 +192,3 @@ def place(file: str, line: int | None) -> str:
     path = Path(file)
     near = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     return f"{near.as_posix()}:{line or 1}"
-
-
-def wrapped(text: str, indent: str, width: int) -> list[str]:
-    """A line cut to a width; what continues it is indented as it is, and no word is cut."""
-    own = indent + text[: len(text) - len(text.lstrip())].expandtabs(4)
-    return textwrap.wrap(
-        text.strip(),
-        width,
-        initial_indent=own,
-        subsequent_indent=own,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

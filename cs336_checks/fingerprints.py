@@ -6,7 +6,7 @@ sampled elements of what each mistake that changes it gives, or a digest where t
 
 import hashlib
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -95,6 +95,16 @@ class FingerprintFolder:
             self.files[module] = FingerprintFile.read(self.folder / f"{module}.npz")
         return self.files[module]
 
+    def contradicted(self, mistake: str, passed: Collection[str]) -> bool:
+        """Return True for a mistake that would have failed one of the cases that passed."""
+        return any(
+            mistake in group.mistakes
+            for module in {case.partition(".")[0] for case in passed}
+            for (case, _), groups in self.file(module).groups.items()
+            if case in passed
+            for group in groups
+        )
+
     def of(self, comparison: Comparison) -> list[tuple[Mistake, Fingerprint]]:
         """Each mistake that is wrong in a comparison, and what it gives there.
 
@@ -150,12 +160,10 @@ class FingerprintFile:
 
     Attributes:
         problems: the problem of each check, without parameters.
-        tried: with how many mistakes the checks of each problem were tried.
         groups: by the check, with its parameters, and the position of the comparison in it.
     """
 
     problems: dict[str, str]
-    tried: dict[str, int]
     groups: dict[tuple[str, int], list[Group]]
 
     def prints(self, check: str, position: int) -> Iterator[tuple[str, Fingerprint]]:
@@ -171,7 +179,7 @@ class FingerprintFile:
     def read(cls, path: Path) -> Self:
         """Read a file; where there is none, nothing is known."""
         if not path.exists():
-            return cls({}, {}, {})
+            return cls({}, {})
         groups: dict[tuple[str, int], list[Group]] = {}
         with np.load(path, allow_pickle=False) as file:
             index = json.loads(file["index"].tobytes())
@@ -182,7 +190,7 @@ class FingerprintFile:
                 mistakes = tuple(index["mistakes"][number] for number in file[f"{i}.mistakes"])
                 group = Group(alike, mistakes, file[f"{i}.rows"])
                 groups.setdefault((entry["check"], entry["position"]), []).append(group)
-        return cls(index["problems"], index["tried"], groups)
+        return cls(index["problems"], groups)
 
     def write(self, path: Path) -> None:
         """Write the file."""
@@ -208,7 +216,6 @@ class FingerprintFile:
                 )
         index = {
             "problems": self.problems,
-            "tried": self.tried,
             "mistakes": known,
             "groups": entries,
         }

@@ -103,9 +103,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the checks of the tracks that were asked for, or of the problem."""
+    """Keep the checks of the tracks that were asked for, or of the problem, in their order."""
     suite, problem = suite_folder(config), config.option.keyword
     problems, problem_of = suite.rubric.problems, suite.problem_of
+    order = {check: i for i, check in enumerate(problem_of)}
+    items.sort(key=lambda item: order.get(getattr(item, "originalname", ""), len(order)))
     if chosen := config.option.track:
         keep(
             config,

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from . import options
-from .comparison import Comparison
+from .comparison import Comparison, Explanation
 from .copies import Copies
 from .diagnosis import recognise
 from .draws import Draws
@@ -96,18 +96,19 @@ def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
     made.finish()
 
 
-def explainer(request: pytest.FixtureRequest) -> Callable[[Comparison], str]:
-    """What says more of a failed comparison; a grader names known mistakes by itself."""
+def explainer(request: pytest.FixtureRequest) -> Callable[[Comparison], Explanation | None]:
+    """Return what explains a failed comparison; a grader names known mistakes by itself."""
     config, suite = request.config, suite_folder(request.config)
     graded = config.pluginmanager.has_plugin("expected-values")
     prints = config.stash.setdefault(FINGERPRINTS, FingerprintFolder(suite.fingerprints))
 
-    def explain(comparison: Comparison) -> str:
+    def explain(comparison: Comparison) -> Explanation | None:
         known = not graded and config.option.seed == 0
         if known and (found := recognise(comparison, prints, suite.title)) is not None:
-            return found.text
+            return found
         watched = request.node.stash.get(WATCHED, None)
-        return examine(comparison) or ("" if watched is None else watched.fault())
+        seen = examine(comparison) or ("" if watched is None else watched.fault())
+        return Explanation(seen) if seen else None
 
     return explain
 

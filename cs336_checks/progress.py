@@ -9,11 +9,15 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 import pytest
 
-from .failures import failure
+from .diagnosis import explanation
+from .failures import Failure, finding_of
+from .findings import ALONE, Finding, causes, problem_lines
+from .fingerprints import FingerprintFolder
 from .rubric import Problem, Rubric
 from .standing import (
     ADVICE,
@@ -28,6 +32,8 @@ from .standing import (
 )
 from .suite_folder import SuiteFolder
 
+# A line of the student's code.
+PLACE = re.compile(r" *(?:called )?at \S+:\d+")
 # Of a check's cases, the first of these decides.
 WORST_FIRST = (FAILED, UNWRITTEN, ADVICE, SKIPPED, PASSED)
 
@@ -40,6 +46,7 @@ class Progress:
         messages: what the stubs of each problem say.
         advice: the requirement of each check of good practice that was not followed.
         brief: whether such a check is told in one line, as others are run beside it.
+        passed: the cases that passed, as snapshots name them.
         left_out: checks of which not all cases are run.
         misspelt: what was asked for, where there is nothing of the name.
     """
@@ -53,6 +60,7 @@ class Progress:
         self.advice: dict[str, str] = {}
         self.brief = False
         self.left_out: set[str] = set()
+        self.passed: set[str] = set()
         self.misspelt = ""
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
@@ -80,7 +88,7 @@ class Progress:
         """Note what a stub says, where one was reached; tell in words what else failed."""
         error = None if call.excinfo is None else call.excinfo.value
         unwritten = isinstance(error, NotImplementedError) and self.is_of_a_stub(str(error))
-        told = None if unwritten else failure(item, call)
+        told = None if unwritten else finding_of(item, call)
         if not unwritten and told is None:
             return (yield)
         # Nobody reads the traceback, and pytest's own takes most of the time on stubs.
@@ -90,15 +98,21 @@ class Progress:
         finally:
             item.config.option.tbstyle = shown
         # An attribute travels with the report also from another process.
-        if unwritten:
-            vars(report).update(unwritten=str(error))
-        elif told is not None and self.brief and self.is_advice(item):
-            # As pytest notes what is skipped, so that it is no failure to pytest.
+        if told is None:
+            # As pytest notes what is skipped, so that -x goes on and --lf leaves it out.
+            reason = (str(item.path), None, str(error))
+            vars(report).update(unwritten=str(error), outcome="skipped", longrepr=reason)
+        elif self.brief and self.is_advice(item):
             reason = (str(item.path), None, told.requirement)
             vars(report).update(advice=told.requirement, outcome="skipped", longrepr=reason)
         else:
-            vars(report).update(longrepr=told)
+            vars(report).update(longrepr=Failure(told), finding=told.plain())
         return report
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail the run where something is not written yet."""
+        if any(UNWRITTEN in found for found in self.cases.values()):
+            session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
 
     def is_of_a_stub(self, text: str) -> bool:
         """Return True for an exception that says that a problem is not written."""
@@ -132,14 +146,57 @@ class Progress:
             self.advice[case.partition("[")[0]] = f"{problem}: {report.advice}"
         elif report.when == "call" or not report.passed:
             self.cases[case.partition("[")[0]].add(report.outcome)
+            if report.passed:
+                self.passed.add(f"{PurePath(file).stem}.{case}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter
     ) -> Generator[None, None, None]:
-        """After all else, show how far the work is."""
+        """Tell what failed, each cause once; after all else, show how far the work is."""
+        failed = terminalreporter.stats.get("failed", [])
+        own = [report for report in failed if hasattr(report, "finding")]
+        if own:
+            terminalreporter.stats["failed"] = [one for one in failed if one not in own]
+        verbose = terminalreporter.config.option.verbose > 0
+        findings = [self.reconsidered(Finding.of(report.finding)) for report in own]
+        self.tell(findings, terminalreporter, verbose=verbose)
         yield
+        if own:
+            terminalreporter.stats["failed"] = failed
         self.show(terminalreporter)
+
+    def reconsidered(self, finding: Finding) -> Finding:
+        """Return a finding without mistakes that would have failed what passed."""
+        prints = FingerprintFolder(self.suite.fingerprints)
+        kept = [name for name in finding.mistakes if not prints.contradicted(name, self.passed)]
+        if len(kept) == len(finding.mistakes):
+            return finding
+        if not kept:
+            return finding.without_explanation()
+        groups = [(prints.mistakes[name],) for name in kept]
+        told = explanation(groups, finding.problem, self.suite.title)
+        return replace(
+            finding, question=told.question, message=told.statement, mistakes=told.mistakes
+        )
+
+    def tell(
+        self,
+        findings: Sequence[Finding],
+        terminalreporter: pytest.TerminalReporter,
+        *,
+        verbose: bool,
+    ) -> None:
+        """Show what failed, problem by problem."""
+        if not findings:
+            return
+        terminalreporter.write_sep("=", "what failed")
+        found = causes(findings)
+        for name in dict.fromkeys(cause.told.problem for cause in found):
+            own = [cause for cause in found if cause.told.problem == name]
+            for lines in problem_lines(own, verbose=verbose):
+                write(terminalreporter, lines)
+                terminalreporter.write_line("")
 
     def show(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show each problem that was run, the total if all were, and what to do next."""
@@ -199,6 +256,10 @@ def write(terminalreporter: pytest.TerminalReporter, lines: Iterable[str]) -> No
     """Write lines, wrapped where no path or command is cut."""
     width = terminalreporter.config.get_terminal_writer().fullwidth
     for line in lines:
+        if len(line) > width and PLACE.match(line):
+            # The code that stands there is left out where it does not fit.
+            terminalreporter.write_line(line.partition(": ")[0])
+            continue
         indent = "    " if line.startswith(" ") else ""
         text = textwrap.fill(
             line,
@@ -207,4 +268,4 @@ def write(terminalreporter: pytest.TerminalReporter, lines: Iterable[str]) -> No
             break_long_words=False,
             break_on_hyphens=False,
         )
-        terminalreporter.write_line(text)
+        terminalreporter.write_line(line if line.strip().startswith(ALONE) else text)

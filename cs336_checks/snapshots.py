@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import pytest
 
-from .comparison import CheckFailedError, Comparison
+from .comparison import CheckFailedError, Comparison, Explanation
 from .differences import Array, Tolerance, as_array, kind
 from .pictures import error_picture
 
@@ -101,7 +101,7 @@ class Snapshot:
         requirement: the check's docstring, the first line of every failure.
         expected_values: where the reference's values are kept, or None where there are none.
         observer: is shown the comparisons instead, if there is one.
-        explain: says what a failed comparison shows, as far as it can.
+        explain: explains a failed comparison, if it can.
         exact: whether every tolerance is taken as zero.
     """
 
@@ -111,7 +111,7 @@ class Snapshot:
         requirement: str,
         expected_values: ExpectedValues | None,
         observer: Observer | None = None,
-        explain: Callable[[Comparison], str] = lambda _: "",
+        explain: Callable[[Comparison], Explanation | None] = lambda _: None,
         *,
         exact: bool = False,
     ) -> None:

@@ -119,7 +119,9 @@ class CheckResult:
     Attributes:
         id: its file and function, as in "tests/test_model.py::test_rope".
         requirement: what is asked, in one sentence.
-        message: the facts, or why there are none.
+        message: what was found, or why nothing was.
+        question: leads to the mistake without naming it.
+        details: numbers and places, and what else could explain them.
         picture: of a comparison of numbers that failed.
         mistakes: the ids of the known mistakes any of which explains all that failed, each the
             problem it belongs to and its name: "rope/half_split_pairs".
@@ -136,6 +138,8 @@ class CheckResult:
     picture: Picture | None = None
     mistakes: tuple[str, ...] = ()
     nothing_ran: bool = False
+    question: str = ""
+    details: str = ""
 
     @classmethod
     def of(
@@ -144,6 +148,8 @@ class CheckResult:
         verdict: Verdict,
         message: str = "",
         *,
+        question: str = "",
+        details: str = "",
         duration_seconds: float = 0.0,
         picture: Picture | None = None,
         mistakes: tuple[str, ...] = (),
@@ -161,6 +167,8 @@ class CheckResult:
             picture,
             mistakes,
             nothing_ran,
+            question,
+            details,
         )
 
     @property

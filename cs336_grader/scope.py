@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cs336_checks.rubric import Assignment
+from cs336_checks.rubric import Assignment, Lead
 
 # The search may take this share of the time for all checks, in addition to it.
 EXPLAINING_SHARE = 0.3
@@ -19,6 +19,7 @@ class Scope:
         titles: the title of each problem.
         built_on: for each problem, those it is built on, directly or not.
         seconds: how long the search may take for all problems together.
+        lead: how far students are led to a mistake.
     """
 
     catalogue: str
@@ -26,6 +27,7 @@ class Scope:
     titles: Mapping[str, str]
     built_on: Mapping[str, Sequence[str]]
     seconds: float
+    lead: Lead = Lead.NAME
 
 
 def catalogue(assignment: Assignment) -> str | None:
@@ -47,4 +49,5 @@ def scope(assignment: Assignment, checks: Collection[str]) -> Scope | None:
         {name: problem.title for name, problem in rubric.problems.items()},
         {problem: rubric.below(problem) for problem in rubric.problems},
         EXPLAINING_SHARE * rubric.limits.submission_seconds,
+        rubric.feedback.mistakes,
     )

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from cs336_checks.catalogue import KnownMistake
-from cs336_checks.diagnosis import Diagnosis, Suspect, diagnose, recognise
+from cs336_checks.comparison import Explanation
+from cs336_checks.diagnosis import Suspect, diagnose, recognise
 from cs336_checks.fingerprints import FingerprintFolder, fingerprint
 from cs336_checks.suite_folder import SuiteFolder
 from cs336_grader.audit.trials import kept
@@ -97,7 +98,7 @@ class Diagnosed(SuiteRun):
 
     def diagnosis(
         self, comparison: Any, wrong: Iterable[tuple[KnownMistake, Any]]
-    ) -> Diagnosis | None:
+    ) -> Explanation | None:
         """What is said of one mistake's output."""
         if self.suite.seed == 0:
             return recognise(comparison, saved(), SUITE.title)
@@ -107,7 +108,7 @@ class Diagnosed(SuiteRun):
             if other.position == comparison.position
             and (print_ := fingerprint(other.actual)) is not None
         ]
-        return diagnose(comparison, suspects, self.problem, len(self.own), SUITE.title)
+        return diagnose(comparison, suspects, self.problem, SUITE.title)
 
 
 @cache

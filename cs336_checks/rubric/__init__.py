@@ -11,6 +11,7 @@ from .assignment import Check as Check
 from .assignment import load_assignment as load_assignment
 from .assignment import read_rubric as read_rubric
 from .model import RUBRIC as RUBRIC
+from .model import Lead as Lead
 from .model import Limits as Limits
 from .model import Problem as Problem
 from .model import Rubric as Rubric

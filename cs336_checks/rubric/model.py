@@ -84,6 +84,24 @@ class Scoring(Table):
     carry_forward: bool = True
 
 
+class Lead(StrEnum):
+    """How far students are led to a mistake that is known."""
+
+    NAME = "name"
+    QUESTION = "question"
+    REQUIREMENT = "requirement"
+
+
+class Feedback(Table):
+    """What students are told.
+
+    Attributes:
+        mistakes: whether a known mistake is named, only asked about, or not told at all.
+    """
+
+    mistakes: Lead = Lead.NAME
+
+
 class Rules(Table):
     """What a submission may use, in operators of torch ("aten::*softmax*") and dotted names.
 
@@ -163,6 +181,7 @@ class Rubric(Table):
     degenerate_work: DottedName | None = None
     limits: Limits = Limits()
     scoring: Scoring = Scoring()
+    feedback: Feedback = Feedback()
     rules: Rules = Rules()
     tracks: dict[str, Sentence] = {}
     problems: Annotated[dict[str, Problem], Field(min_length=1)]

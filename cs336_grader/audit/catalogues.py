@@ -20,6 +20,7 @@ from cs336_grader.judging.local_adapters import LocalAdapters
 
 from .degenerate import ANSWERS, degenerate
 from .records import Entry, Kind, Listing
+from .sources import check_digests, mistake_digests
 
 
 class CatalogueError(Exception):
@@ -45,15 +46,17 @@ class Catalogues:
     Attributes:
         implementations: of each problem, what is right before what is wrong.
         narrow: why a comparison's margin is narrow, by its id.
+        sources: a digest of the source of each check and each mistake, by its name or id.
     """
 
     implementations: Mapping[str, tuple[Implementation, ...]]
     narrow: Mapping[str, str]
+    sources: Mapping[str, str]
 
     def listing(self) -> Listing:
-        """What they say, without the implementations."""
+        """Return what they say, without the implementations."""
         entries = (known.entry for own in self.implementations.values() for known in own)
-        return Listing(tuple(entries), dict(self.narrow))
+        return Listing(tuple(entries), dict(self.narrow), dict(self.sources))
 
 
 def load(assignment: Assignment) -> Catalogues:
@@ -88,7 +91,8 @@ def load(assignment: Assignment) -> Catalogues:
     narrow: dict[str, str] = {}
     for package in (variants, mistakes):
         narrow |= getattr(package, "NARROW_MARGINS", {})
-    return Catalogues({problem: tuple(own) for problem, own in found.items()}, narrow)
+    sources = check_digests(assignment) | mistake_digests(mistakes.MISTAKES)
+    return Catalogues({problem: tuple(own) for problem, own in found.items()}, narrow, sources)
 
 
 Key = Literal["known_mistakes", "correct_variants", "degenerate_work"]

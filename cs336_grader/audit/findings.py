@@ -121,6 +121,7 @@ def audit(assignment: Assignment, listing: Listing, found: Sequence[Trials]) -> 
         tuple(comparisons),
         tuple(twins),
         tuple(degenerate),
+        dict(listing.sources),
         tuple(faults),
     )
 

@@ -207,7 +207,6 @@ def update(folder: Path, file: str, wanted: Wanted) -> Path:
         if check.file == file
     }
     problems = {name: check.problem for name, check in checks.items()}
-    tried = {one: len(suspected(assignment, known, one)) for one in set(problems.values())}
     groups: dict[tuple[str, int], list[Group]] = {}
     ids = {mistake.id for mistake in known.MISTAKES}
     for key, old in FingerprintFile.read(path).groups.items():
@@ -219,7 +218,7 @@ def update(folder: Path, file: str, wanted: Wanted) -> Path:
             groups[key] = [kept for g in old if (kept := g.without(gone)) is not None]
     for key, new in fingerprints(folder, file, wanted).items():
         groups[key] = [*groups.get(key, []), *new]
-    made = FingerprintFile(problems, tried, {key: found for key, found in groups.items() if found})
+    made = FingerprintFile(problems, {key: found for key, found in groups.items() if found})
     if made.groups:
         made.write(path)
     else:

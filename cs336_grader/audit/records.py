@@ -1,7 +1,7 @@
 """What an audit's parts hand to each other, and the record that all its output is made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cs336_checks.rubric import Tier
@@ -41,10 +41,12 @@ class Listing:
 
     Attributes:
         narrow: why a comparison's margin is narrow, by the comparison's id.
+        sources: a digest of the source of each check and each mistake, by its name or id.
     """
 
     entries: tuple[Entry, ...]
     narrow: Mapping[str, str]
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,7 @@ class Audit:
         variants: the right implementations, all of which are to pass.
         twins: groups of mistakes that no check tells apart.
         degenerate: the points that answers without any work earn.
+        sources: a digest of the source of each check and each mistake, by its name or id.
         faults: what does not hold; the suite is sound where there is nothing.
     """
 
@@ -219,4 +222,5 @@ class Audit:
     comparisons: tuple[ComparisonResult, ...]
     twins: tuple[tuple[str, ...], ...]
     degenerate: tuple[DegenerateResult, ...]
+    sources: Mapping[str, str]
     faults: tuple[SuiteFault, ...]

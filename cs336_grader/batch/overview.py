@@ -10,7 +10,6 @@ from cs336_grader.records import CheckResult, Report, Verdict
 from cs336_grader.reports import summary
 
 from . import likeness
-from .reasons import without_case
 from .records import Graded, Status
 
 BINS = 10
@@ -185,8 +184,8 @@ def lost_in(report: Report, check: CheckResult) -> float:
 
 
 def first_line(message: str) -> str:
-    """What is said first, without the case it was said of."""
-    return without_case(message).partition("\n")[0]
+    """Return the first line of what is said."""
+    return message.partition("\n")[0]
 
 
 def seconds(time: float) -> str:

@@ -1,28 +1,19 @@
 """Why a submission has no grade, or none that says anything of it: in a sentence or two."""
 
-import re
-
 from cs336_grader.records import Report, Verdict
 from cs336_grader.reports import summary
 from cs336_grader.reports.plain_text import plain_line
 
 MAX_REASON = 500
-# What a check says first: of which of its cases it speaks.
-CASE = re.compile(r"\ACase \[.*?\](?: \(\d+ of \d+ cases [a-z ]+\))?: ")
 NOTHING_RAN = "Nothing in it could be run, so it has 0 points. Is that the submission? "
 
 NOTHING_WRITTEN = "No adapter in it is written yet, so it has 0 points. Is that the submission?"
 
 
-def without_case(message: str) -> str:
-    """What a check says, without the case it says it of."""
-    return CASE.sub("", message)
-
-
 def why_not_judged(report: Report) -> str:
     """Why a check that counts has no verdict, in one line; empty if all have."""
     reasons = dict.fromkeys(
-        without_case(check.message)
+        check.message
         for check in report.checks
         if check.verdict is Verdict.NOT_JUDGED and summary.lossy(report, check)
     )
@@ -41,5 +32,5 @@ def why_nothing_ran(report: Report) -> str:
         return NOTHING_WRITTEN
     if not summary.ran_nothing(report):
         return ""
-    said = without_case(report.checks[0].message).removeprefix("Nothing could be run. ")
+    said = report.checks[0].message.removeprefix("Nothing could be run. ")
     return NOTHING_RAN + plain_line(said, MAX_REASON)

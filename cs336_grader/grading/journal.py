@@ -63,5 +63,7 @@ def shown(result: CheckResult) -> CheckResult:
     return replace(
         result,
         message=plain(result.message, MAX_MESSAGE).strip("\n"),
+        question=plain(result.question, MAX_MESSAGE).strip("\n"),
+        details=plain(result.details, MAX_MESSAGE).strip("\n"),
         duration_seconds=round(max(0.0, seconds), 3) if math.isfinite(seconds) else 0.0,
     )

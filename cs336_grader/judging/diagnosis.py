@@ -9,14 +9,13 @@ in time is far above what any search is known to take.
 import importlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol, cast
 
 import pytest
 
 from cs336_checks.catalogue import KnownMistake, Mistake
-from cs336_checks.comparison import Comparison
+from cs336_checks.comparison import Comparison, Explanation
 from cs336_checks.diagnosis import Suspect, diagnose, matches
 from cs336_checks.fingerprints import Fingerprint, fingerprint
 from cs336_checks.suite_folder import within_a_sentence
@@ -29,9 +28,6 @@ from .local_adapters import LocalAdapters
 PATIENCE = 3
 # How many mistakes that were diagnosed in other problems are tried together, at most.
 MOST_TOGETHER = 3
-RULED_OUT = (
-    "\nOther known mistakes give the same here, but would have failed checks that yours passed."
-)
 
 # Runs a case with other adapters, shows its comparisons to an observer if there is one, which then
 # keeps them from failing, and says why the case did not pass.
@@ -45,19 +41,6 @@ class KnownMistakes(Protocol):
 
     def adapters_with(self, *mistakes: Mistake) -> object:
         """Return the reference's adapters with these mistakes in them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Explains a failed comparison.
-
-    Attributes:
-        text: for the student.
-        mistakes: the ids of the known mistakes that give the same.
-    """
-
-    text: str
-    mistakes: tuple[str, ...]
 
 
 class Onlooker:
@@ -112,7 +95,6 @@ class Diagnostician:
     ) -> Explanation | None:
         """Explain a comparison that the submission failed in a case, or say nothing."""
         below = self.scope.built_on.get(problem, ())
-        tried = sum(known.problem in {problem, *below} for known in self.known.MISTAKES)
         for candidates in self.stages(problem, below):
             suspects = [
                 suspect
@@ -121,12 +103,10 @@ class Diagnostician:
             ]
             matching = [match.suspect for match in matches(comparison, suspects)]
             possible = self.possible(item, problem, matching)
-            ruled_out = len(matching) - len(possible)
-            told = diagnose(comparison, possible, problem, tried - ruled_out, self.title)
+            told = diagnose(comparison, possible, problem, self.title)
             if told is not None:
                 self.remember(problem, told.mistakes)
-                text = told.text + RULED_OUT if ruled_out else told.text
-                return Explanation(text, told.mistakes)
+                return told
             if matching:
                 # It is one of them, if not known which: nothing further is to blame.
                 break
@@ -147,7 +127,7 @@ class Diagnostician:
                 clauses = ", and ".join(mistake.wrong for mistake in mistakes)
                 return Explanation(
                     f"This comes of what was found in another problem: {clauses}.",
-                    tuple(mistake.id for mistake in mistakes),
+                    mistakes=tuple(mistake.id for mistake in mistakes),
                 )
         return None
 

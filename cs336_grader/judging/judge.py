@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Iterable
 
 import pytest
 
+from cs336_checks.comparison import Explanation
+from cs336_checks.rubric import Lead
 from cs336_grader.records import CheckResult, Verdict
 from cs336_grader.scope import Scope
 
-from .diagnosis import Diagnostician, Explanation
+from .diagnosis import Diagnostician
 from .expected import RecordedValues
 from .suite import AdaptersSource, Suite, SuiteRun, check_name, tear_down, with_following
 from .verdict import CaseResult, case_result, check_result
@@ -106,7 +108,7 @@ class Judge(SuiteRun):
                 explanation = self.diagnose(item, self.scope, case)
             except Exception as error:  # the author's code broke, and the verdict stands
                 explanation = case.unexplained(f"{type(error).__name__} was raised")
-        return case.explained(explanation)
+        return case.explained(explanation, Lead.NAME if self.scope is None else self.scope.lead)
 
     def diagnose(self, item: pytest.Item, scope: Scope, case: CaseResult) -> Explanation | None:
         """Ask known mistakes about a case; remember what passed for those that fail."""

@@ -1,15 +1,14 @@
 """Turns an exception in a check into a verdict, and tells its facts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pytest
 
-from cs336_checks.rubric import Check
+from cs336_checks.comparison import Comparison, Explanation
+from cs336_checks.rubric import Check, Lead
 from cs336_grader.records import CheckResult, Picture, Verdict
 
-from .diagnosis import Explanation
 from .expected import NoExpectedValueError
 
 MAX_TEXT = 2000
@@ -22,11 +21,13 @@ class CaseResult:
 
     Attributes:
         name: the test function with its parameters.
-        message: the facts; empty where it passed.
+        message: what was found; empty where it passed.
+        question: leads to the mistake without naming it.
+        details: numbers and places, and what else could explain them.
         picture: of a comparison of numbers that failed.
-        comparison: the suite's record of the comparison that failed, if it was one.
+        comparison: the comparison that failed, if it was one.
         asserted: whether the check itself found it wrong, and nothing was raised.
-        observation: what the suite says of it where nothing explains it.
+        explanation: what the check says of the difference.
         mistakes: the ids of the known mistakes that each explain it.
         nothing_ran: whether there was nothing to call.
     """
@@ -34,29 +35,39 @@ class CaseResult:
     name: str
     verdict: Verdict
     message: str
+    question: str = ""
+    details: str = ""
     picture: Picture | None = None
-    comparison: Any = None
+    comparison: Comparison | None = None
     asserted: bool = False
-    observation: str = ""
+    explanation: Explanation | None = None
     mistakes: tuple[str, ...] = ()
     nothing_ran: bool = False
 
-    def explained(self, explanation: Explanation | None) -> "CaseResult":
-        """The same, with what explains it said first; nothing else of the comparison is kept."""
-        first = self.observation if explanation is None else explanation.text
-        return CaseResult(
-            self.name,
-            self.verdict,
-            "\n".join(filter(None, (first, self.message))),
-            self.picture,
-            mistakes=() if explanation is None else explanation.mistakes,
-            nothing_ran=self.nothing_ran,
+    def explained(self, diagnosis: Explanation | None, lead: Lead) -> "CaseResult":
+        """Return the same with what explains it; nothing else of the comparison is kept."""
+        found = diagnosis or self.explanation
+        bare = replace(self, comparison=None, explanation=None)
+        if found is None and self.comparison is None:
+            return bare
+        first, _, rest = self.message.partition("\n")
+        if found is None:
+            return replace(bare, message=first, details=rest)
+        hidden = bool(found.mistakes) and lead is not Lead.NAME
+        told = bool(found.statement) and not hidden
+        details = self.message if told else rest
+        return replace(
+            bare,
+            message=found.statement if told else first,
+            question="" if lead is Lead.REQUIREMENT else found.question,
+            details="\n".join(filter(None, (details, found.doubt))),
+            mistakes=found.mistakes,
         )
 
     def unexplained(self, reason: str) -> Explanation:
-        """The explanation of a case for which known mistakes could not be tried."""
-        sentence = f"Known mistakes could not be tried: {reason}."
-        return Explanation("\n".join(filter(None, (self.observation, sentence))), ())
+        """Return the explanation of a case for which known mistakes could not be tried."""
+        seen = self.explanation or Explanation("")
+        return replace(seen, doubt=f"Known mistakes could not be tried: {reason}.")
 
 
 def case_result(name: str, error: BaseException) -> CaseResult:
@@ -72,10 +83,10 @@ def case_result(name: str, error: BaseException) -> CaseResult:
         name,
         Verdict.FAILED,
         facts(error),
-        picture_of(error),
-        getattr(error, "comparison", None),
-        isinstance(error, AssertionError),
-        getattr(error, "observation", ""),
+        picture=picture_of(error),
+        comparison=getattr(error, "comparison", None),
+        asserted=isinstance(error, AssertionError),
+        explanation=getattr(error, "explanation", None),
         nothing_ran=getattr(error, "nothing_ran", False),
     )
 
@@ -111,7 +122,7 @@ def check_result(check: Check, cases: Sequence[CaseResult], seconds: float) -> C
     shown = next(iter(by_explanation(ran or failed) or unjudged), None)
     if shown is None:
         return CheckResult.of(check, Verdict.PASSED, duration_seconds=seconds)
-    message = shown.message[:MAX_TEXT]
+    details = shown.details
     # After a case that exceeds a limit, no other of its check is run.
     left_out = {0: "", 1: " and the last was not run"}.get(
         len(failed) - len(ran), " and the last ones were not run"
@@ -119,11 +130,14 @@ def check_result(check: Check, cases: Sequence[CaseResult], seconds: float) -> C
     parameters = shown.name.removeprefix(check.name)
     if parameters and not shown.nothing_ran:
         count = f" ({len(ran or unjudged)} of {len(cases)} cases {shown.verdict}{left_out})"
-        message = f"Case {parameters}{count if len(cases) > 1 else ''}: {message}"
+        case = f"Case {parameters}{count if len(cases) > 1 else ''}."
+        details = "\n".join(filter(None, (case, details)))
     return CheckResult.of(
         check,
         shown.verdict,
-        message.removeprefix(check.requirement),
+        shown.message[:MAX_TEXT].removeprefix(check.requirement),
+        question=shown.question,
+        details=details[:MAX_TEXT],
         duration_seconds=seconds,
         picture=shown.picture,
         mistakes=tuple(m for m in shown.mistakes if all(m in case.mistakes for case in failed)),

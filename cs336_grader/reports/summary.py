@@ -42,17 +42,24 @@ class Group:
     """Checks of one problem of which the same is said."""
 
     checks: tuple[CheckResult, ...]
+    question: str
     message: str
     verdict: Verdict
+
+    @property
+    def details(self) -> str:
+        """Numbers and places of the first check."""
+        return self.checks[0].details
 
 
 def grouped(checks: Iterable[CheckResult]) -> Iterator[Group]:
     """Checks of which the same is said, together, in the order of the first of each."""
-    groups: dict[tuple[str, str, Verdict], list[CheckResult]] = {}
+    groups: dict[tuple[str, str, str, Verdict], list[CheckResult]] = {}
     for check in checks:
-        groups.setdefault((check.problem, check.message, check.verdict), []).append(check)
-    for (_, message, verdict), members in groups.items():
-        yield Group(tuple(members), message, verdict)
+        told = (check.problem, check.question, check.message, check.verdict)
+        groups.setdefault(told, []).append(check)
+    for (_, question, message, verdict), members in groups.items():
+        yield Group(tuple(members), question, message, verdict)
 
 
 def open_checks(report: Report, problem: ProblemResult) -> list[CheckResult]:

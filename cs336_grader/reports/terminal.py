@@ -253,7 +253,10 @@ def write_requirements(group: Group, writer: Writer, style: str = "") -> None:
 def write_facts(group: Group, writer: Writer) -> None:
     """What was found, and how to run one of the checks alone."""
     prefix = "Not judged: " if group.verdict is Verdict.NOT_JUDGED else ""
-    writer.paragraph(prefix + group.message, 4, MAX_LINES)
+    told = filter(None, (group.question, prefix + group.message, group.details))
+    writer.paragraph("\n".join(told), 4, MAX_LINES)
+    if mistakes := group.checks[0].mistakes:
+        writer.paragraph(f"Known as {' or '.join(mistakes)}.", 4, MAX_LINES, "dim")
     alone = "Run it alone:" if len(group.checks) == 1 else "Run the first alone:"
     command = summary.run_alone(group.checks[0])
     fits = len(f"    {alone} {command}") <= writer.width

@@ -40,9 +40,10 @@ def group_lines(group: summary.Group) -> Iterator[str]:
 
 
 def check_told(check: CheckResult) -> str:
-    """The facts of one check."""
+    """Return what is told of one check: the question, what was found, numbers and places."""
     prefix = "Not judged: " if check.verdict is Verdict.NOT_JUDGED else ""
-    return plain(prefix + check.message, MAX_TEXT)
+    told = filter(None, (check.question, prefix + check.message, check.details))
+    return plain("\n".join(told), MAX_TEXT)
 
 
 def finding_told(finding: Finding) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import regex
 
-from cs336_grader.judging.diagnosis import RULED_OUT
 from cs336_grader.judging.local_adapters import LocalAdapters
 from cs336_grader.judging.suite import Suite, SuiteError
 from cs336_grader.records import CheckResult, Verdict
@@ -70,7 +69,7 @@ def test_a_search_that_goes_wrong_costs_no_verdict() -> None:
     wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
     (found,) = judged(checks_called("test_silu"), wrong, scope=scope)
     assert found.verdict is Verdict.FAILED
-    assert "Known mistakes could not be tried: ModuleNotFoundError was raised." in found.message
+    assert "Known mistakes could not be tried: ModuleNotFoundError was raised." in found.details
     assert "elements" in found.message
 
 
@@ -80,7 +79,7 @@ def test_a_search_that_takes_too_long_costs_no_verdict() -> None:
     wrong = right_but(run_silu=lambda in_features: in_features + 1.0)
     (found,) = judged(checks_called("test_silu"), wrong, scope=scope)
     assert found.verdict is Verdict.FAILED
-    assert "could not be tried: the time for this problem is used up." in found.message
+    assert "could not be tried: the time for this problem is used up." in found.details
     assert "elements" in found.message
 
 
@@ -111,7 +110,6 @@ def test_what_passed_tells_mistakes_apart() -> None:
     *passed, found = outcomes_of(*checks, generator, **adapters)
     assert [outcome.verdict for outcome in passed] == [Verdict.PASSED] * 2
     assert found.mistakes == ("gradient_clipping/generator_read_twice",)
-    assert RULED_OUT in found.message
 
 
 def test_a_message_holds_no_measurement() -> None:

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from correct_variants import VARIANTS
+from cs336_grader.audit.sources import check_digests, mistake_digests
 from degenerate_work import DEGENERATE
 from grader_tests.assignments import ASSIGNMENT, ROOT
 from known_mistakes import MISTAKES
@@ -29,6 +30,8 @@ def test_it_is_of_what_there_is(committed: Any) -> None:
     assert {each["id"]: each["sentence"] for each in committed["mistakes"]} == {
         mistake.id: mistake.wrong for mistake in MISTAKES
     }, "Run: make audit"
+    sources = check_digests(ASSIGNMENT) | mistake_digests(MISTAKES)
+    assert committed["sources"] == sources, "Run: make audit"
     degenerate = {each["id"] for each in committed["degenerate"]}
     assert degenerate >= {known.id for known in DEGENERATE}, "Run: make audit"
     assert set(committed["variants"]) == {variant.id for variant in VARIANTS}, "Run: make audit"

@@ -66,8 +66,8 @@ def test_another_folder_is_checked_at_any_seed(submission: Path, seed: str) -> N
     """Its own package and neighbours are imported; expected values come from the reference."""
     result = suite(ROOT, *SOFTMAX, f"--seed={seed}", f"--adapters-from={submission}")
     assert result.returncode == 1, result.stdout
-    assert "FAILED tests/test_model_attention.py::test_softmax" in result.stdout
-    assert "differ, largest error" in result.stdout
+    assert "tests/test_model_attention.py::test_softmax" in result.stdout
+    assert "softmax: " in result.stdout
     assert "skipped" not in result.stdout
     assert "ImportError" not in result.stdout
 
@@ -84,7 +84,7 @@ def test_a_folder_with_settings_and_a_suite_of_its_own(submission: Path) -> None
     (submission / "pyproject.toml").write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
     (submission / "tests" / "conftest.py").write_text("assert False\n", encoding="utf-8")
     result = suite(ROOT, f"--adapters-from={submission}", *SOFTMAX)
-    assert "FAILED tests/test_model_attention.py::test_softmax" in result.stdout, result.stderr
+    assert "tests/test_model_attention.py::test_softmax" in result.stdout, result.stderr
 
 
 def test_at_another_seed_what_is_not_saved_is_skipped_aloud(copy: Path) -> None:

@@ -56,8 +56,13 @@ def report(
     notes: tuple[str, ...] = (),
     pictures: Mapping[str, Picture] | None = None,
     assignment: Assignment = ASSIGNMENT,
+    *,
+    explained: Mapping[str, tuple[str, str]] | None = None,
 ) -> Report:
-    """A report in which the checks with a message have this verdict, and all others passed."""
+    """A report in which the checks with a message have this verdict, and all others passed.
+
+    Those that are explained have a question and details as well.
+    """
     said = messages or {}
     outcomes = {
         check.id: shown(
@@ -65,6 +70,8 @@ def report(
                 check,
                 verdict if name in said else Verdict.PASSED,
                 said.get(name, ""),
+                question=(explained or {}).get(name, ("", ""))[0],
+                details=(explained or {}).get(name, ("", ""))[1],
                 duration_seconds=0.1,
                 picture=(pictures or {}).get(name),
             )
@@ -95,7 +102,7 @@ MIXED = {
     "test_moving_average_of_a_constant": "The average of equal values is not their value.",
     "test_moving_average_of_too_few": "The average of equal values is not their value.",
     "test_moving_average_keeps_its_argument": "The list was changed.",
-    "test_count_words": NUMBERS,
+    "test_count_words": "Your output is what you get when each word is counted once.",
     "test_count_words_in_any_case": "One word was taken for several.",
 }
 UNFINISHED = (
@@ -111,7 +118,7 @@ STARTED = {
     "test_moving_average": UNFINISHED.format("moving_average", 4),
     "test_moving_average_of_a_constant": UNFINISHED.format("moving_average", 4),
     "test_moving_average_keeps_its_argument": UNFINISHED.format("moving_average", 4),
-    "test_count_words": f"Case [a] (2 of 2 cases failed): {UNFINISHED.format('count_words', 8)}",
+    "test_count_words": UNFINISHED.format("count_words", 8),
     "test_count_words_in_any_case": "One word was taken for several.",
     "test_running_totals": ABSENT,
     "test_running_totals_takes_one_at_a_time": ABSENT,
@@ -131,7 +138,13 @@ LINKS = "Left out (links are not followed): a, b, c and 2 more."
 CASES: dict[str, Report] = {
     "all_passed": report(),
     "mixed": replace(
-        report(MIXED, notes=(LINKS,), pictures={"test_count_words": PICTURE}), findings=FINDINGS
+        report(
+            MIXED,
+            notes=(LINKS,),
+            pictures={"test_count_words": PICTURE},
+            explained={"test_count_words": ("What happens to a word that comes again?", NUMBERS)},
+        ),
+        findings=FINDINGS,
     ),
     "unfinished": report(STARTED),
     "not_judged": report({"test_count_words": "It needs loguru."}, Verdict.NOT_JUDGED),

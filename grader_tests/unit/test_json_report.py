@@ -58,6 +58,8 @@ def test_the_shape_is_known() -> None:
         "picture": None,
         "mistakes": [],
         "nothing_ran": False,
+        "question": "",
+        "details": "",
     }
 
 

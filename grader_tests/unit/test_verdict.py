@@ -2,7 +2,9 @@
 
 import pytest
 
-from cs336_checks.rubric import Check, Tier
+from cs336_checks.comparison import Comparison, Explanation
+from cs336_checks.differences import Tolerance
+from cs336_checks.rubric import Check, Lead, Tier
 from cs336_grader.judging.verdict import CaseResult, case_result, check_result
 from cs336_grader.records import Verdict
 from cs336_grader.running.faults import NoAdaptersError, SubmissionError
@@ -23,14 +25,17 @@ def unjudged(name: str) -> CaseResult:
 def test_the_most_telling_case_is_shown() -> None:
     """Of the cases that failed, the one that fewest mistakes explain; the first of equals."""
     cases = [failed("a"), failed("b", "one", "two"), failed("c", "one"), failed("d", "one")]
-    assert check_result(CHECK, cases, 0.1).message == "Case [c] (4 of 4 cases failed): facts of c"
-    assert check_result(CHECK, cases[:1], 0.1).message == "Case [a]: facts of a"
+    result = check_result(CHECK, cases, 0.1)
+    assert (result.message, result.details) == ("facts of c", "Case [c] (4 of 4 cases failed).")
+    result = check_result(CHECK, cases[:1], 0.1)
+    assert (result.message, result.details) == ("facts of a", "Case [a].")
 
 
 def test_cases_that_were_not_judged_are_counted_as_such() -> None:
     """The number says what became of them."""
     cases = [CaseResult("test_x[a]", Verdict.PASSED, ""), unjudged("b")]
-    assert check_result(CHECK, cases, 0.1).message == "Case [b] (1 of 2 cases not judged): no room"
+    result = check_result(CHECK, cases, 0.1)
+    assert (result.message, result.details) == ("no room", "Case [b] (1 of 2 cases not judged).")
 
 
 @pytest.mark.parametrize(
@@ -43,8 +48,8 @@ def test_cases_that_were_not_judged_are_counted_as_such() -> None:
 def test_cases_that_were_not_run_did_not_fail(count: int, told: str) -> None:
     """They follow one that took too long."""
     skipped = [case_result(f"test_x[{n}]", NoAdaptersError("a limit")) for n in range(count)]
-    message = check_result(CHECK, [failed("a"), *skipped], 0.1).message
-    assert message.startswith(f"Case [a] ({told}")
+    details = check_result(CHECK, [failed("a"), *skipped], 0.1).details
+    assert details.startswith(f"Case [a] ({told}")
     assert check_result(CHECK, skipped, 0.1).message == "There is nothing to check: a limit."
 
 
@@ -62,6 +67,30 @@ def test_only_what_explains_every_failed_case_is_a_mistake_of_the_check() -> Non
     assert check_result(CHECK, [*both, failed("c")], 0.1).mistakes == ()
 
 
+FOUND = Explanation("It is turned.", "Which way?", "It agrees.", ("x/turned",))
+
+
+@pytest.mark.parametrize(
+    ("lead", "question", "message"),
+    [
+        (Lead.NAME, "Which way?", "It is turned."),
+        (Lead.QUESTION, "Which way?", "All differ."),
+        (Lead.REQUIREMENT, "", "All differ."),
+    ],
+)
+def test_students_are_led_as_far_as_the_author_wants(
+    lead: Lead, question: str, message: str
+) -> None:
+    """The mistake's id is in the report all the same."""
+    comparison = Comparison("test_x", "output", 1.0, (2.0,), Tolerance(0.1, 0.0))
+    case = CaseResult("test_x", Verdict.FAILED, "All differ.\nHere.", comparison=comparison)
+    told = case.explained(FOUND, lead)
+    assert (told.question, told.message, told.mistakes) == (question, message, ("x/turned",))
+    assert "Here." in told.details
+    assert "It agrees." in told.details
+    assert ("It is turned." in told.details) is False
+
+
 @pytest.mark.parametrize(
     ("error", "nothing_ran"),
     [
@@ -73,6 +102,6 @@ def test_only_what_explains_every_failed_case_is_a_mistake_of_the_check() -> Non
 )
 def test_a_check_that_had_nothing_to_call_says_so(error: Exception, nothing_ran: bool) -> None:
     """Whatever the words are, and after an explanation too; only if no case could call anything."""
-    case = case_result("test_x", error).explained(None)
+    case = case_result("test_x", error).explained(None, Lead.NAME)
     assert check_result(CHECK, [case, case], 0.1).nothing_ran == nothing_ran
     assert not check_result(CHECK, [case, failed("a")], 0.1).nothing_ran

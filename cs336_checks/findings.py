@@ -1,0 +1,167 @@
+"""What failed cases found, each cause told once."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import IntEnum
+from typing import Any, Self
+
+# Begins a line that is never broken, so that it can be copied.
+ALONE = "Run it alone:"
+# So many further checks are named where they fail in the same way.
+MOST_NAMED = 8
+# So many causes of one problem are told in full.
+MOST_TOLD = 3
+
+
+class Clarity(IntEnum):
+    """How much a finding tells of its cause; the clearest first."""
+
+    NAMED = 0  # a known mistake gives the same
+    RAISED = 1  # an exception, with its place in the student's code
+    SEEN = 2  # a sentence says what is wrong
+    NUMBERS = 3  # values differ, and no more is known
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a failed case found.
+
+    Attributes:
+        check: the test function.
+        problem: the problem it belongs to.
+        requirement: what was asked.
+        question: leads to the mistake without naming it.
+        message: what was found.
+        details: numbers and places.
+        lines: where in the student's code it was raised, innermost first.
+        command: runs the check alone.
+        clarity: how much it tells of its cause.
+        mistakes: the ids of the known mistakes that each give the same.
+    """
+
+    check: str
+    problem: str
+    requirement: str
+    question: str
+    message: str
+    details: str
+    lines: tuple[str, ...]
+    command: str
+    clarity: Clarity
+    mistakes: tuple[str, ...] = ()
+
+    @property
+    def cause(self) -> tuple[str, ...]:
+        """Equal for findings that have one cause, as far as their texts tell."""
+        text = re.sub(r"[-+]?\d[\d.,e%+-]*", "#", self.message)
+        if self.clarity is Clarity.RAISED:
+            return text, *self.lines[:1]
+        return self.problem, text
+
+    def without_explanation(self) -> Self:
+        """Return the finding with its numbers alone."""
+        message, _, details = self.details.partition("\n")
+        return replace(
+            self,
+            question="",
+            message=message,
+            details=details,
+            clarity=Clarity.NUMBERS,
+            mistakes=(),
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as a dictionary, which can travel between processes."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Self:
+        """Return the finding of a dictionary."""
+        lists = {name: tuple(plain[name]) for name in ("lines", "mistakes")}
+        return cls(**{**plain, **lists, "clarity": Clarity(plain["clarity"])})
+
+
+@dataclass
+class Cause:
+    """Findings that have one cause.
+
+    Attributes:
+        findings: the finding that is told, then the others.
+        mistakes: the known mistakes that explain all of them.
+    """
+
+    findings: list[Finding]
+    mistakes: frozenset[str]
+
+    @property
+    def told(self) -> Finding:
+        """The finding that is told, if it can be of the problem that a mistake belongs to."""
+        own = (one for one in self.findings if f"{one.problem}/" in " ".join(self.mistakes))
+        return next(own, self.findings[0])
+
+    def others(self) -> str:
+        """Return a sentence on the other checks that fail in the same way."""
+        told = self.told
+        names = dict.fromkeys(
+            one.check if one.problem == told.problem else f"{one.check} ({one.problem})"
+            for one in self.findings
+            if one.check != told.check
+        )
+        if not names:
+            return ""
+        shown, more = list(names)[:MOST_NAMED], len(names) - MOST_NAMED
+        end = f" and {more} more" if more > 0 else ""
+        checks = "1 more check fails" if len(names) == 1 else f"{len(names)} more checks fail"
+        return f"{checks} in the same way: {', '.join(shown)}{end}."
+
+
+def causes(findings: Iterable[Finding]) -> list[Cause]:
+    """Return the causes of findings, in the order in which the checks come, the clearest first."""
+    found: list[Cause] = []
+    order: dict[str, int] = {}
+    every = list(findings)
+    for one in every:
+        order.setdefault(one.problem, len(order))
+    for one in sorted(every, key=lambda one: len(one.mistakes) or len(every)):
+        cause = next((cause for cause in found if is_of(one, cause)), None)
+        if cause is None:
+            found.append(Cause([one], frozenset(one.mistakes)))
+        else:
+            cause.findings.append(one)
+            cause.mistakes &= frozenset(one.mistakes)
+    return sorted(found, key=lambda cause: (order[cause.told.problem], cause.told.clarity))
+
+
+def is_of(finding: Finding, cause: Cause) -> bool:
+    """Return True for a finding that a cause explains."""
+    if finding.mistakes or cause.mistakes:
+        return not cause.mistakes.isdisjoint(finding.mistakes)
+    return finding.cause == cause.findings[0].cause
+
+
+def lines(cause: Cause, *, verbose: bool) -> Iterator[str]:
+    """Yield what is told of a cause in full, the requirement first."""
+    told = cause.told
+    yield f"{told.problem}: {told.requirement}"
+    for text in (told.question, told.message, *told.lines, told.details if verbose else ""):
+        yield from (f"  {line}" for line in text.split("\n") if line.strip())
+    if others := cause.others():
+        yield f"  {others}"
+    yield f"  {ALONE} {told.command}"
+
+
+def problem_lines(found: Sequence[Cause], *, verbose: bool) -> Iterator[list[str]]:
+    """Yield what is told of one problem: clear causes in full, of others the checks' names."""
+    clear = found if verbose else [one for one in found if one.told.clarity < Clarity.NUMBERS]
+    full = clear if verbose else (clear or found)[: MOST_TOLD if clear else 1]
+    for cause in full:
+        yield list(lines(cause, verbose=verbose))
+    names = dict.fromkeys(
+        one.check for cause in found if cause not in full for one in cause.findings
+    )
+    if names:
+        shown, more = list(names)[:MOST_NAMED], len(names) - MOST_NAMED
+        end = f" and {more} more" if more > 0 else ""
+        verb = "fails" if len(names) == 1 else "fail"
+        yield [f"  Also in {found[0].told.problem}: {', '.join(shown)}{end} {verb} (all: -v)."]

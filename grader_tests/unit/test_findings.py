@@ -1,0 +1,122 @@
+"""What failed is told once for each cause, the clearest first."""
+
+from dataclasses import replace
+
+import pytest
+
+from cs336_checks.findings import Clarity, Finding, causes, problem_lines
+
+NAMED = Finding(
+    "test_rope",
+    "rope",
+    "Rotates pairs.",
+    "Which features share an angle?",
+    "Your output is what you get when pairs are mixed up.",
+    "12 of 24 elements differ.\nFirst places that differ: [0, 1].",
+    (),
+    "uv run pytest tests/test_rope.py::test_rope",
+    Clarity.NAMED,
+    ("rope/paired",),
+)
+NUMBERS = replace(
+    NAMED, check="test_rope_far", question="", message="3 of 4 elements differ, largest error 2.",
+    clarity=Clarity.NUMBERS, mistakes=(),
+)  # fmt: skip
+RAISED = replace(
+    NUMBERS,
+    check="test_block",
+    problem="block",
+    message="TypeError: no number 3",
+    lines=("at mine.py:7 in block",),
+    clarity=Clarity.RAISED,
+)
+
+
+def told(*findings: Finding, verbose: bool = False) -> str:
+    """Return all that is told of findings."""
+    found = causes(findings)
+    parts = []
+    for name in dict.fromkeys(cause.told.problem for cause in found):
+        own = [cause for cause in found if cause.told.problem == name]
+        parts += ["\n".join(lines) for lines in problem_lines(own, verbose=verbose)]
+    return "\n\n".join(parts)
+
+
+def test_one_finding_reads_from_the_requirement_to_the_command() -> None:
+    """The question comes before the name; numbers and places only where they are asked for."""
+    assert told(NAMED) == (
+        "rope: Rotates pairs.\n"
+        "  Which features share an angle?\n"
+        "  Your output is what you get when pairs are mixed up.\n"
+        "  Run it alone: uv run pytest tests/test_rope.py::test_rope"
+    )
+    assert "12 of 24 elements" not in told(NAMED)
+    assert "12 of 24 elements" in told(NAMED, verbose=True)
+
+
+def test_a_mistake_is_told_once_and_in_its_own_problem() -> None:
+    """Wherever it shows; the checks are named, with their problems where those are others."""
+    block = replace(NAMED, check="test_block", problem="block", message="Your block is right.")
+    again = replace(NAMED, check="test_rope_lengths")
+    text = told(block, NAMED, again)
+    assert text.startswith("rope: Rotates pairs.")
+    assert text.count("Which features") == 1
+    assert "2 more checks fail in the same way: test_block (block), test_rope_lengths." in text
+
+
+def test_mistakes_that_some_checks_cannot_tell_apart_are_one_cause() -> None:
+    """What both name is the cause."""
+    either = replace(NAMED, check="test_x", mistakes=("rope/paired", "rope/other"))
+    (cause,) = causes([either, NAMED])
+    assert cause.mistakes == {"rope/paired"}
+    assert cause.told.check == "test_rope"
+
+
+def test_the_clearest_comes_first_and_numbers_alone_are_named_briefly() -> None:
+    """They mostly come of what is told already; with -v, all of it is told."""
+    text = told(NUMBERS, replace(NUMBERS, check="test_other", message="NaN."), NAMED)
+    assert text.startswith("rope: Rotates pairs.\n  Which features")
+    assert "  Also in rope: test_rope_far, test_other fail (all: -v)." in text
+    assert "largest error 2" in told(NUMBERS, NAMED, verbose=True)
+
+
+def test_where_nothing_is_clear_the_first_is_told() -> None:
+    """Numbers are better than nothing."""
+    text = told(NUMBERS, replace(NUMBERS, check="test_other", message="NaN."))
+    assert "3 of 4 elements differ, largest error 2." in text
+    assert "Also in rope: test_other fails" in text
+
+
+@pytest.mark.parametrize(
+    ("other", "together"),
+    [
+        (replace(RAISED, check="test_lm", problem="lm", message="TypeError: no number 4"), True),
+        (replace(RAISED, check="test_lm", lines=("at mine.py:9 in lm",)), False),
+        (replace(RAISED, check="test_lm", message="ValueError: no number 3"), False),
+    ],
+)
+def test_an_exception_of_one_line_is_told_once(other: Finding, together: bool) -> None:
+    """Whatever numbers its text holds, and whichever check meets it."""
+    assert len(causes([RAISED, other])) == (1 if together else 2)
+
+
+def test_many_checks_are_counted() -> None:
+    """The first ones are named."""
+    many = [replace(NAMED, check=f"test_{i}") for i in range(20)]
+    assert "20 more checks fail in the same way: test_0, " in told(NAMED, *many)
+    assert " and 12 more." in told(NAMED, *many)
+
+
+def test_a_finding_travels_between_processes() -> None:
+    """As plain values, lists in place of tuples included."""
+    plain = NAMED.plain()
+    plain["mistakes"] = list(plain["mistakes"])
+    plain["clarity"] = int(plain["clarity"])
+    assert Finding.of(plain) == NAMED
+
+
+def test_without_its_explanation_a_finding_has_its_numbers() -> None:
+    """Where what passed contradicts the mistake."""
+    bare = NAMED.without_explanation()
+    assert (bare.question, bare.message, bare.mistakes) == ("", "12 of 24 elements differ.", ())
+    assert bare.details == "First places that differ: [0, 1]."
