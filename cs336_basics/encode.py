@@ -1,4 +1,4 @@
-"""Turn text into token files to train on: python -m cs336_basics.encode TRAIN VALID --out FOLDER.
+"""Turn text into token files: uv run python -m cs336_basics.encode TRAIN VALID --out FOLDER.
 
 The vocabulary is learned from the first text, unless the folder has one already. Each text becomes
 a token file: train.npy and valid.npy. What was interrupted is taken up where it was left.

@@ -1,4 +1,4 @@
-"""Let a trained model continue a prompt: python -m cs336_basics.generate "Once upon a time".
+"""Let a trained model continue a prompt: uv run python -m cs336_basics.generate "Once upon a time".
 
 A checkpoint is understood with the files beside it:
 

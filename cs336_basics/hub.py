@@ -1,7 +1,7 @@
 """Weights in and out of Hugging Face's layout, for use with transformers and with what it has.
 
-    python -m cs336_basics.hub export runs/stories/best.pt --out FOLDER
-    python -m cs336_basics.hub import FOLDER --out runs/gpt2
+    uv run python -m cs336_basics.hub export runs/stories/best.pt --out FOLDER
+    uv run python -m cs336_basics.hub import FOLDER --out runs/gpt2
 
 A classic model becomes a GPT-2, a modern one a Llama, and the other way. GPT-2's vocabulary goes
 with it; Llama's own vocabularies are of another kind than this project's.

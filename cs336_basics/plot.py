@@ -1,4 +1,4 @@
-"""Draw the loss curves of runs on one picture: python -m cs336_basics.plot runs/a runs/b."""
+"""Draw the loss curves of runs on one picture: uv run python -m cs336_basics.plot runs/a runs/b."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Write stories to train and to test on, which need no network: python -m cs336_basics.stories.
+"""Write stories to train on, without a network: uv run python -m cs336_basics.stories.
 
 They come with the probability of each, so that the loss of a model has a floor to compare with.
 """

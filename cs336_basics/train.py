@@ -1,6 +1,6 @@
-"""Train a language model: python -m cs336_basics.train --data data/stories --out runs/stories.
+"""Train a language model: uv run python -m cs336_basics.train --data FOLDER --out FOLDER.
 
-Several processes: torchrun --nproc-per-node 2 -m cs336_basics.train ...
+Several processes: uv run torchrun --nproc-per-node 2 -m cs336_basics.train ...
 """
 
 import os
@@ -92,7 +92,7 @@ def short_memory(config: TrainConfig) -> Iterator[None]:
 
 def summary(trainer: Trainer) -> str:
     """The sizes of a run in a line."""
-    config, num_tokens = trainer.config, len(trainer.tokens)
+    config, num_tokens = trainer.config, len(trainer.corpus.train)
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     tokens_a_step = config.batch_size * config.model.context_length
     return (

@@ -217,7 +217,7 @@ class TrainConfig:
     """Train a language model on token files."""
 
     data: Path = Path("data/stories")
-    """Folder that python -m cs336_basics.encode wrote."""
+    """Folder that uv run python -m cs336_basics.encode wrote."""
     out: Path = Path("runs/stories")
     """Folder for checkpoints, metrics and curves."""
     model: ModelConfig = field(default_factory=ModelConfig)

@@ -21,17 +21,11 @@ from cs336_basics.files import remove_unfinished, write_json
 from cs336_basics.model import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients
 from cs336_basics.training.config import TrainConfig, as_json
+from cs336_basics.training.corpus import open_corpus
 from cs336_basics.training.evaluation import sample, validation_loss, validation_windows
 from cs336_basics.training.processes import Processes
-from cs336_basics.training.resuming import digest, require_same_run, require_vocabulary_of_run
+from cs336_basics.training.resuming import require_same_run, require_vocabulary_of_run
 from cs336_basics.training.runs import Record, Run, is_whole
-from cs336_basics.training.tokens import (
-    END_OF_TEXT,
-    bytes_per_token,
-    load_tokenizer,
-    nats_per_token,
-    open_tokens,
-)
 
 
 class DivergedError(ArithmeticError):
@@ -74,24 +68,14 @@ class Trainer:
     def __init__(self, config: TrainConfig, processes: Processes) -> None:
         self.config = config
         self.processes = processes
-        self.tokenizer = load_tokenizer(config.data)
-        vocab_size = len(self.tokenizer.vocab)
-        if max(self.tokenizer.vocab) >= vocab_size:
-            raise ValueError(
-                f"the vocabulary in {config.data} has {vocab_size} tokens, but ids up to "
-                f"{max(self.tokenizer.vocab)}: a model needs ids without gaps, as "
-                "python -m cs336_basics.encode gives them"
-            )
         length = config.model.context_length
-        self.tokens = open_tokens(config.data / "train.npy", vocab_size, length)
-        valid = open_tokens(config.data / "valid.npy", vocab_size, length)
-        self.data = {"train": digest(self.tokens), "valid": digest(valid)}
-        self.windows = validation_windows(valid, length, config.eval_sequences).to(processes.device)
-        self.floor = nats_per_token(config.data / "valid.npy")
-        self.bytes_per_token = bytes_per_token(config.data / "valid.npy")
-        end_of_text = self.tokenizer.special_ids[END_OF_TEXT]
+        self.corpus = corpus = open_corpus(config.data, length)
+        windows = validation_windows(corpus.valid, length, config.eval_sequences)
+        self.windows = windows.to(processes.device)
         self.documents = (
-            document_starts(self.tokens, end_of_text, length) if config.within_documents else None
+            document_starts(corpus.train, corpus.end_of_text, length)
+            if config.within_documents
+            else None
         )
         if config.batch_size % (processes.count * config.accumulation):
             raise ValueError(
@@ -99,7 +83,7 @@ class Trainer:
                 f"processes with accumulation = {config.accumulation}"
             )
         torch.manual_seed(seed_of(config.seed))
-        self.model = config.model.build(vocab_size).to(processes.device)
+        self.model = config.model.build(corpus.vocab_size).to(processes.device)
         self.logits_of: Callable[[Tensor], Tensor] = self.model
         if config.compile:
             self.logits_of = torch.compile(self.model)
@@ -112,8 +96,8 @@ class Trainer:
         self.run = Run(config.out, config.keep)
         described = {
             "run.json": as_json(config),
-            "config.json": config.model.arguments(vocab_size),
-            "data.json": self.data,
+            "config.json": config.model.arguments(corpus.vocab_size),
+            "data.json": corpus.digests(),
         }
         self.step = self.resume(described) if self.run.checkpoints() else 0
         if processes.first:
@@ -123,7 +107,7 @@ class Trainer:
                 self.run.best_loss = self.loss_of_best()
             for name, value in described.items():
                 write_json(config.out / name, value)
-            self.tokenizer.save(config.out / "vocab.json", config.out / "merges.txt")
+            corpus.tokenizer.save(config.out / "vocab.json", config.out / "merges.txt")
         self.started = time.monotonic() - self.run.seconds
 
     def resume(self, described: Mapping[str, Mapping[str, Any]]) -> int:
@@ -134,7 +118,7 @@ class Trainer:
                 f"{out} holds a run already: go on from it with --resume, or choose another "
                 "folder with --out"
             )
-        require_vocabulary_of_run(out, self.tokenizer)
+        require_vocabulary_of_run(out, self.corpus.tokenizer)
         require_same_run(out, described, accept_changes=config.accept_changes)
         step = self.run.resume(self.model, self.optimizer)
         if step > config.steps:
@@ -214,7 +198,7 @@ class Trainer:
         config, processes = self.config, self.processes
         torch.manual_seed(seed_of(config.seed, self.step))
         inputs, targets = get_batch(
-            self.tokens,
+            self.corpus.train,
             config.batch_size,
             config.model.context_length,
             processes.device,
@@ -246,14 +230,19 @@ class Trainer:
         """Measure the validation loss, sample, and save what is best so far."""
         loss = self.measure()
         text = sample(
-            self.model, self.tokenizer, self.config.prompt, self.config.sample_tokens, self.step
+            self.model,
+            self.corpus.tokenizer,
+            self.config.prompt,
+            self.config.sample_tokens,
+            self.step,
         )
+        size = self.corpus.bytes_per_token
         record = {
             "step": self.step,
             "valid_loss": loss,
             "perplexity": math.exp(min(loss, 700.0)),
-            "bits_per_byte": self.bytes_per_token and loss / math.log(2) / self.bytes_per_token,
-            "floor": self.floor,
+            "bits_per_byte": size and loss / math.log(2) / size,
+            "floor": self.corpus.floor,
             "sample": text,
             "seconds": time.monotonic() - self.started,
         }

@@ -4,16 +4,14 @@ Resuming promises the result of a run that was never stopped, so whatever would 
 refused by name. What cannot be compared, because its file is missing, is not refused.
 """
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cs336_basics.data import BLOCK
 from cs336_basics.families import present_name
 from cs336_basics.files import read_json
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.tokens import Tokens, load_tokenizer
+from cs336_basics.training.tokens import load_tokenizer
 
 # Options that say where and how a run works, and not what comes out of it.
 FREE_OPTIONS = frozenset(
@@ -22,14 +20,6 @@ FREE_OPTIONS = frozenset(
         *("resume", "accept_changes", "checkpoint_every", "keep", "prompt", "sample_tokens"),
     }
 )
-
-
-def digest(tokens: Tokens) -> dict[str, Any]:
-    """The number of tokens and a digest of them, by which text is recognised."""
-    sha256 = hashlib.sha256()
-    for start in range(0, len(tokens), BLOCK):
-        sha256.update(tokens[start : start + BLOCK].tobytes())
-    return {"tokens": len(tokens), "sha256": sha256.hexdigest()}
 
 
 def require_vocabulary_of_run(folder: Path, tokenizer: Tokenizer) -> None:

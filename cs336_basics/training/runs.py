@@ -1,7 +1,7 @@
 """The folder of a run: checkpoints by number and the best, metrics, what builds the model.
 
 run.json           the configuration, as --config reads it
-config.json        the model, as python -m cs336_basics.generate reads it
+config.json        the model, as uv run python -m cs336_basics.generate reads it
 vocab.json, merges.txt
 step-00000100.pt   checkpoints, the last few
 best.pt            the one of lowest validation loss

@@ -41,7 +41,7 @@ def require_same_vocabulary(path: Path) -> None:
     if made_with is not None and made_with != vocabulary_digest(path.parent):
         raise ValueError(
             f"{path} was made with another vocabulary than the one in {path.parent}: make it again "
-            "with python -m cs336_basics.encode"
+            "with uv run python -m cs336_basics.encode"
         )
 
 
@@ -57,7 +57,7 @@ def open_tokens(path: Path, vocab_size: int, context_length: int) -> Tokens:
         tokens: Tokens = np.lib.format.open_memmap(path, mode="r")
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"there is no token file {path}: make one with python -m cs336_basics.encode"
+            f"there is no token file {path}: make one with uv run python -m cs336_basics.encode"
         ) from error
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path} is no token file: {error}; make it again") from error
@@ -89,16 +89,3 @@ def read_facts(path: Path) -> dict[str, Any]:
     """Read what is known of a text or token file; nothing is known of a text from elsewhere."""
     facts = path.with_name(path.name + ".json")
     return read_json(facts) if facts.exists() else {}
-
-
-def bytes_per_token(path: Path) -> float | None:
-    """How many bytes of text a token stands for on average, where that is known."""
-    facts = read_facts(path)
-    return facts["bytes"] / facts["tokens"] if {"bytes", "tokens"} <= facts.keys() else None
-
-
-def nats_per_token(path: Path) -> float | None:
-    """The floor of the loss on a token file, where the source of the text is known."""
-    facts = read_facts(path)
-    nats = facts.get("nats")
-    return None if nats is None else float(nats) / int(facts["tokens"])

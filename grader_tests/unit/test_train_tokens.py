@@ -8,12 +8,12 @@ import pytest
 
 from cs336_basics import encode
 from cs336_basics import stories as stories_command
+from cs336_basics.training.corpus import open_corpus
 from cs336_basics.training.encoding import Encoding, encode_file
 from cs336_basics.training.stories import stories
 from cs336_basics.training.tokens import (
     END_OF_TEXT,
     load_tokenizer,
-    nats_per_token,
     open_tokens,
 )
 from grader_tests.unit.training_runs import files_up_to
@@ -53,7 +53,7 @@ def test_the_floor_is_that_of_the_stories(folder: Path) -> None:
     text = (folder / "valid.txt").read_text(encoding="utf-8")
     assert text.count(END_OF_TEXT) == 20
     count = len(load_tokenizer(folder).encode(text))
-    assert nats_per_token(folder / "valid.npy") == pytest.approx(nats / count)
+    assert open_corpus(folder, 16).floor == pytest.approx(nats / count)
 
 
 def test_processes_and_chunks_change_nothing(folder: Path, tmp_path: Path) -> None:

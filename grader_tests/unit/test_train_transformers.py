@@ -124,7 +124,7 @@ def test_learning_is_that_of_transformers(
     model = replace(config.model, dropout=0.0)
     config = replace(config, model=model, steps=STEPS, eval_every=STEPS, checkpoint_every=STEPS)
     trainer = Trainer(config, ALONE)
-    vocab_size = len(trainer.tokenizer.vocab)
+    vocab_size = trainer.corpus.vocab_size
     theirs = build(transformers, trainer.model, config.model.arguments(vocab_size))
     expected = reference_losses(theirs, config, vocab_size)
     assert trainer.train(Killer(), lambda: False)
