@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from stat import S_ISREG
 
 import regex
 
@@ -151,6 +152,22 @@ def read_chunk(path: Path, start: int, end: int) -> str:
         ) from error
 
 
+def size_of_text(path: Path) -> int:
+    """The bytes of a file.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: it is none that can be read in parts and more than once: a pipe, a folder.
+    """
+    status = path.stat()
+    if not S_ISREG(status.st_mode):
+        raise ValueError(
+            f"{path} is no regular file, and the text is read more than once: write it to a file "
+            "first"
+        )
+    return status.st_size
+
+
 def find_chunk_boundaries(
     path: str | os.PathLike[str], special_tokens: Iterable[str], chunk_bytes: int
 ) -> list[int]:
@@ -158,7 +175,7 @@ def find_chunk_boundaries(
 
     They are about chunk_bytes apart, further where there is no such place.
     """
-    size = Path(path).stat().st_size
+    size = size_of_text(Path(path))
     boundaries = [0]
     if size > chunk_bytes:
         specials = [token.encode("utf-8") for token in special_tokens]

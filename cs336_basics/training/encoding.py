@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from cs336_basics.pretokenization import (
     MAX_WORKERS,
     find_chunk_boundaries,
     read_chunk,
+    size_of_text,
 )
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.tokens import (
@@ -107,18 +107,13 @@ def encode_file(job: Encoding, report: Callable[[int, int], None]) -> int:
 
 
 def require_text(path: Path) -> None:
-    """Refuse what is no file of text that can be read in parts and more than once.
+    """Refuse a text of which nothing can be learned.
 
     Raises:
         OSError: there is no such file.
-        ValueError: it is empty or a pipe.
+        ValueError: it is empty, or no regular file.
     """
-    if not S_ISREG(path.stat().st_mode):
-        raise ValueError(
-            f"{path} is no regular file, and the text is read more than once: write it to a file "
-            "first"
-        )
-    if path.stat().st_size == 0:
+    if size_of_text(path) == 0:
         raise ValueError(f"{path} is empty")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cs336_basics import encode, generate, plot, stories, train
+from cs336_basics.train_bpe import train_bpe
 from cs336_basics.training.encoding import Encoding, encode_file, token_dtype
 from cs336_basics.training.tokens import load_tokenizer
 from grader_tests.unit.training_runs import prepared
@@ -89,6 +90,8 @@ def test_what_is_no_text_leaves_no_vocabulary(
             assert str(tmp_path / name) in line
             assert said in line
     assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match="is no regular file"):
+        train_bpe(tmp_path / "pipe.txt", 300, [])
 
 
 def test_a_vocabulary_of_another_size_is_not_used_without_a_word(
