@@ -4,5 +4,5 @@ from collections.abc import Sequence
 
 
 def moving_average(values: Sequence[float], width: int) -> list[float]:
-    """The mean of each run of `width` neighbours; there are none in fewer values."""
+    """Return the mean of each run of `width` neighbours; there are none in fewer values."""
     return [sum(values[i : i + width]) / width for i in range(len(values) - width + 1)]

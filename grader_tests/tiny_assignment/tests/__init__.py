@@ -1,1 +1,1 @@
-"""The checks of the small assignment."""
+"""The checks of the assignment."""
