@@ -1,14 +1,17 @@
 """Steps of training and generated tokens, beside transformers, both on one thread."""
 
+import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 import transformers
 from torch import Tensor
 
-from benchmarks.measuring import in_turn
+from benchmarks.measuring import Cost, in_turn
 from benchmarks.report import Row
+from cs336_basics.fast import model as fast
 from cs336_basics.generation import GenerationConfig, generate
 from cs336_basics.gpt import GPT
 from cs336_basics.model import DecoderLM, TransformerLM, cross_entropy
@@ -60,13 +63,15 @@ def pairs() -> dict[str, tuple[DecoderLM, Any]]:
     }
 
 
-def training_step(model: DecoderLM, tokens: Tensor) -> Callable[[], None]:
-    """What makes one step with our model: forward, backward and AdamW."""
+def training_step(
+    model: DecoderLM, tokens: Tensor, loss_of: Callable[[Tensor, Tensor], Tensor] = cross_entropy
+) -> Callable[[], None]:
+    """A function that makes one step with our model: forward, backward and AdamW."""
     optimizer = AdamW(model.parameters())
 
     def step() -> None:
         optimizer.zero_grad()
-        loss = cross_entropy(model(tokens[:, :-1]), tokens[:, 1:])
+        loss = loss_of(model(tokens[:, :-1]), tokens[:, 1:])
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
@@ -89,10 +94,15 @@ def steps(rounds: int) -> list[Row]:
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
 
-        costs = in_turn({"ours": training_step(ours, tokens), "theirs": their_step}, rounds)
-        what = f"{family}, {BATCH} sequences of {CONTEXT}"
-        rows.append(Row(what, costs["ours"], costs["theirs"]))
+        fused = training_step(fast.fuse(copy.deepcopy(ours)), tokens, fast.cross_entropy)
+        tasks = {"plain": training_step(ours, tokens), "fused": fused, "theirs": their_step}
+        rows += beside(f"{family}, {BATCH} sequences of {CONTEXT}", in_turn(tasks, rounds))
     return rows
+
+
+def beside(what: str, costs: dict[str, Cost]) -> list[Row]:
+    """A row for the plain model and one for the fused one, both beside theirs."""
+    return [Row(f"{what}, {kind}", costs[kind], costs["theirs"]) for kind in ("plain", "fused")]
 
 
 def generation(rounds: int) -> list[Row]:
@@ -108,9 +118,11 @@ def generation(rounds: int) -> list[Row]:
             mask = torch.ones_like(prompt)
             model.generate(prompt, attention_mask=mask, max_new_tokens=96, do_sample=False)
 
-        def our_generation(model: DecoderLM = ours) -> None:
-            generate(model, prompt, config)
-
-        costs = in_turn({"ours": our_generation, "theirs": their_generation}, rounds)
-        rows.append(Row(f"{family}, 96 tokens after 16", costs["ours"], costs["theirs"]))
+        fused = fast.fuse(copy.deepcopy(ours))
+        tasks: dict[str, Callable[[], object]] = {
+            "plain": partial(generate, ours, prompt, config),
+            "fused": partial(generate, fused, prompt, config),
+            "theirs": their_generation,
+        }
+        rows += beside(f"{family}, 96 tokens after 16", in_turn(tasks, rounds))
     return rows

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cs336_basics.checkpoint import load_model
 from cs336_basics.families import build_model
+from cs336_basics.fast.model import fuse
 from cs336_basics.files import read_json
 from cs336_basics.generation import GenerationConfig, generate_text
 from cs336_basics.model import DecoderLM
@@ -66,6 +67,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--temperature", type=float, default=0.8, help="0 is greedy; default: 0.8")
     parser.add_argument("--top-k", type=int, help="keep the k likeliest tokens")
     parser.add_argument("--top-p", type=float, help="keep the likeliest tokens of probability p")
+    parser.add_argument("--fused", action="store_true", help="use PyTorch's fused functions")
     parser.add_argument("--seed", type=int, help="repeats a text")
     return parser
 
@@ -84,6 +86,8 @@ def write_continuations(options: argparse.Namespace, config: GenerationConfig) -
     config = replace(config, end_of_text=tokenizer.special_ids[END_OF_TEXT])
     model = described_model(folder / "config.json")
     load_model(options.checkpoint, model)
+    if options.fused:
+        fuse(model)
     for prompt in typed_prompts() if options.prompt is None else [options.prompt]:
         sys.stdout.write(prompt)
         for piece in generate_text(model, tokenizer, prompt, config):

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from cs336_basics.model import DecoderLM, KeyValueCache
+from cs336_basics.model import DecoderLM, KeyValueCache, softmax
 
 # Token ids (batch, T) to logits (batch, T, vocab_size).
 LanguageModel = Callable[[Tensor], Tensor]
@@ -61,9 +61,7 @@ def next_token_probabilities(
     if top_k is not None and top_k < scores.shape[-1]:
         kth_largest = scores.topk(top_k).values[..., -1:]
         scores = scores.masked_fill(scores < kth_largest, -math.inf)
-    # Not softmax, whose powers of two may differ in the last bit where logits are equal.
-    exponentials = scores.exp()
-    probabilities = exponentials / exponentials.sum(dim=-1, keepdim=True)
+    probabilities = softmax(scores, dim=-1)
     if top_p is not None and top_p < 1:
         probabilities = nucleus(probabilities, top_p)
     return probabilities.to(dtype)

@@ -246,6 +246,8 @@ class TrainConfig:
     device: Literal["cpu", "cuda", "mps"] = "cpu"
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Of matrix products; weights stay in float32."""
+    fused: bool = False
+    """Use PyTorch's fused functions instead of those that the course writes out."""
     compile: bool = False
     """Let torch.compile make it faster, where it can."""
     resume: bool = False

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from cs336_basics.checkpoint import load_model
 from cs336_basics.data import document_starts, get_batch
+from cs336_basics.fast import model as fast
 from cs336_basics.files import remove_unfinished, write_json
 from cs336_basics.model import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients
@@ -85,6 +86,9 @@ class Trainer:
         torch.manual_seed(seed_of(config.seed))
         self.model = config.model.build(corpus.vocab_size).to(processes.device)
         self.logits_of: Callable[[Tensor], Tensor] = self.model
+        self.loss_of = fast.cross_entropy if config.fused else cross_entropy
+        if config.fused:
+            fast.fuse(self.model)
         if config.compile:
             self.logits_of = torch.compile(self.model)
         self.optimizer = AdamW(
@@ -215,7 +219,7 @@ class Trainer:
         ):
             with self.precision():
                 logits = self.logits_of(part)
-            loss = cross_entropy(logits.float(), part_targets)
+            loss = self.loss_of(logits.float(), part_targets)
             loss = loss / (processes.count * config.accumulation)
             loss.backward()  # type: ignore[no-untyped-call]
             loss_sum += loss.item()

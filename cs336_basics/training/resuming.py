@@ -16,7 +16,7 @@ from cs336_basics.training.tokens import load_tokenizer
 # Options that say where and how a run works, and not what comes out of it.
 FREE_OPTIONS = frozenset(
     {
-        *("data", "out", "device", "compile", "threads", "accumulation", "wandb"),
+        *("data", "out", "device", "fused", "compile", "threads", "accumulation", "wandb"),
         *("resume", "accept_changes", "checkpoint_every", "keep", "prompt", "sample_tokens"),
     }
 )

@@ -164,7 +164,9 @@ class Search:
         source, name = place
         node = source.definitions[name]
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
-            inner = [one for one in self.resolve(source, last_name(base)) if self.is_aside(one)]
+            # A class may be called as its base in another module, which `module.Name` names.
+            found = (one for one in self.resolve(source, last_name(base)) if one != place)
+            inner = [one for one in found if self.is_aside(one)]
             if inner:
                 yield from self.outer_bases(inner[0])
             else:

@@ -3,7 +3,6 @@
 import importlib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cs336_basics.gpt import FeedForward, ScaledEmbedding
 from cs336_basics.model import DecoderLM
 from cs336_basics.training.config import TrainConfig
 from cs336_basics.training.loop import Trainer, parameter_groups, seed_of
 from cs336_basics.training.runs import read_metrics
 from cs336_basics.training.tokens import open_tokens
-from grader_tests.unit.test_gpt_transformers import gpt2_weights, llama_weights
+from grader_tests.unit.test_gpt_transformers import (
+    as_gpt2,
+    gpt2_config,
+    gpt2_weights,
+    llama_config,
+    llama_weights,
+)
 from grader_tests.unit.training_runs import ALONE, Killer, configured, prepared
 
 STEPS = 60
@@ -32,47 +36,18 @@ def transformers() -> Any:
 
 def llama(transformers: Any, ours: DecoderLM, sizes: dict[str, Any]) -> Any:
     """Llama with our weights."""
-    config = transformers.LlamaConfig(
-        vocab_size=sizes["vocab_size"],
-        max_position_embeddings=sizes["context_length"],
-        hidden_size=sizes["d_model"],
-        num_hidden_layers=sizes["num_layers"],
-        num_attention_heads=sizes["num_heads"],
-        intermediate_size=sizes["d_ff"],
-        rms_norm_eps=1e-5,
-        rope_parameters={"rope_type": "default", "rope_theta": sizes["rope_theta"]},
-        tie_word_embeddings=False,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
+    config = llama_config(transformers, sizes, sizes["rope_theta"], sizes["tie_weights"])
     theirs = transformers.LlamaForCausalLM(config)
-    theirs.load_state_dict(dict(llama_weights(ours, sizes["num_heads"])))
+    theirs.load_state_dict(dict(llama_weights(ours.state_dict(), sizes)))
     return theirs
 
 
 def gpt2(transformers: Any, ours: DecoderLM, sizes: dict[str, Any]) -> Any:
     """GPT-2 with our weights; ours takes over what GPT-2 does otherwise."""
-    for module in ours.modules():
-        if isinstance(module, ScaledEmbedding):
-            module.scale = 1.0
-        elif isinstance(module, FeedForward):
-            module.activation = partial(functional.gelu, approximate="tanh")
-    config = transformers.GPT2Config(
-        vocab_size=sizes["vocab_size"],
-        n_positions=sizes["context_length"],
-        n_embd=sizes["d_model"],
-        n_layer=sizes["num_layers"],
-        n_head=sizes["num_heads"],
-        n_inner=sizes["d_ff"],
-        activation_function="gelu_new",
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
+    as_gpt2(ours)
+    config = gpt2_config(transformers, sizes, sizes["tie_weights"])
     theirs = transformers.GPT2LMHeadModel(config)
-    theirs.load_state_dict(dict(gpt2_weights(ours)))
+    theirs.load_state_dict(dict(gpt2_weights(ours.state_dict(), sizes["num_layers"])))
     return theirs
 
 
