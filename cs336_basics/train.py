@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 from cs336_basics.training.command_line import in_words
@@ -58,7 +58,7 @@ def train(config: TrainConfig, processes: Processes, received: list[int]) -> int
     if config.compile:
         console.print("Compiling: the first step and the first evaluation take a minute or so")
     with (
-        logging_to_wandb(config) as wandb,
+        logging_to_wandb(config) if processes.first else nullcontext() as wandb,
         watching(console, config.steps, trainer.step, wandb) as watcher,
     ):
         finished = trainer.train(watcher, lambda: bool(received))

@@ -99,8 +99,9 @@ def from_printable(text: str) -> bytes:
 
 def read_vocab(path: Path) -> dict[int, bytes]:
     """Read a vocabulary in GPT-2's format."""
+    text = read_text(path)
     try:
-        return parse_vocab(read_text(path))
+        return parse_vocab(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no vocabulary file: {error}; make it again") from error
 
@@ -118,8 +119,9 @@ def parse_vocab(text: str) -> dict[int, bytes]:
 
 def read_merges(path: Path) -> list[tuple[bytes, bytes]]:
     """Read merges in GPT-2's format."""
+    text = read_text(path)
     try:
-        return parse_merges(read_text(path))
+        return parse_merges(text)
     except ValueError as error:
         raise ValueError(f"{path} is no merges file: {error}; make it again") from error
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -311,7 +312,12 @@ def parse(arguments: Sequence[str]) -> TrainConfig:
         else []
     )
     description = "Train a language model. --config FILE reads options from a run's run.json first."
-    return tyro.cli(TrainConfig, prog=PROGRAM, args=given + rest, description=description)
+    try:
+        return tyro.cli(TrainConfig, prog=PROGRAM, args=given + rest, description=description)
+    except SystemExit as ended:
+        if ended.code and given:
+            sys.stderr.write(f"The options in {file.config} were read, too: look there as well.\n")
+        raise
 
 
 def as_arguments(values: Mapping[str, Any], config: Any, where: str, prefix: str = "") -> list[str]:

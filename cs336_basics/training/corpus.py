@@ -53,6 +53,10 @@ def open_corpus(folder: Path, context_length: int) -> Corpus:
         OSError: a file is missing.
         ValueError: a file is damaged, too short for a context, or does not belong to the others.
     """
+    if not (folder / "vocab.json").exists():
+        raise FileNotFoundError(
+            f"there is no vocab.json in {folder}: make it with uv run python -m cs336_basics.encode"
+        )
     tokenizer = load_tokenizer(folder)
     vocab_size, largest = len(tokenizer.vocab), max(tokenizer.vocab)
     if largest >= vocab_size:

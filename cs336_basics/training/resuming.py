@@ -4,7 +4,8 @@ Resuming promises the result of a run that was never stopped, so whatever would 
 refused by name. What cannot be compared, because its file is missing, is not refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def require_vocabulary_of_run(folder: Path, tokenizer: Tokenizer) -> None:
     """
     if not all((folder / name).exists() for name in ("vocab.json", "merges.txt")):
         return
-    saved = load_tokenizer(folder)
+    with advising():
+        saved = load_tokenizer(folder)
     if (saved.vocab, saved.merges) != (tokenizer.vocab, tokenizer.merges):
         raise ValueError(
             f"{folder} is a run with another vocabulary: take the token files that it was begun "
@@ -81,4 +83,18 @@ def changes(saved: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "
 
 def saved_object(path: Path) -> dict[str, Any]:
     """The JSON object in a side file of a run, empty where the file is missing."""
-    return read_json(path) if path.exists() else {}
+    with advising():
+        return read_json(path) if path.exists() else {}
+
+
+@contextmanager
+def advising() -> Iterator[None]:
+    """Let an error of a side file say that a run goes on without it.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error}. Without the file, --resume goes on and writes it") from error

@@ -73,6 +73,18 @@ def test_a_file_with_what_means_nothing_is_refused(
     assert str(path) in str(raised.value)
 
 
+@pytest.mark.parametrize("values", [{"steps": 0}, {"steps": 2.5}, {"model": {"d_ff": "wide"}}])
+def test_a_file_with_values_that_make_no_sense_is_named(
+    tmp_path: Path, values: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the option, because it is not in what was typed."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(SystemExit):
+        parse(["--config", str(path)])
+    assert str(path) in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--stepz=5", "--steps=many", "--model.family=bert"])
 def test_a_command_line_with_what_means_nothing_is_refused(
     option: str, capsys: pytest.CaptureFixture[str]

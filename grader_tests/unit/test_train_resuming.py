@@ -170,6 +170,28 @@ def test_a_run_without_side_files_goes_on(
     }
 
 
+@pytest.mark.parametrize(
+    "name", ["run.json", "config.json", "data.json", "vocab.json", "merges.txt"]
+)
+def test_a_damaged_side_file_is_told_with_what_to_do(stopped: TrainConfig, name: str) -> None:
+    """Doing it goes on."""
+    path = stopped.out / name
+    path.write_bytes(b'{"caf\xe9')
+    with pytest.raises(ValueError, match=rf"{name} is not UTF-8.*Without the file, --resume goes"):
+        Trainer(resumed(stopped), ALONE)
+    path.unlink()
+    assert Trainer(resumed(stopped), ALONE).step == 8
+
+
+def test_a_line_of_the_metrics_that_is_none_is_told(stopped: TrainConfig) -> None:
+    """With its number, because the others are worth keeping."""
+    metrics = stopped.out / "metrics.jsonl"
+    lines = metrics.read_bytes().split(b"\n")
+    metrics.write_bytes(b"\n".join([*lines[:3], b"{half", *lines[3:]]))
+    with pytest.raises(ValueError, match=r"metrics.jsonl, line 4, .*remove the line"):
+        Trainer(resumed(stopped), ALONE)
+
+
 def test_the_best_checkpoint_outlives_its_record(stopped: TrainConfig) -> None:
     """Where the metrics are missing, a worse one does not take its place."""
     run = Run(stopped.out, keep=3)
