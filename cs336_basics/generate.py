@@ -20,7 +20,8 @@ from cs336_basics.files import read_json
 from cs336_basics.generation import GenerationConfig, generate_text
 from cs336_basics.model import DecoderLM
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.command_line import in_words, require_utf8
+from cs336_basics.training.allowed import require_utf8
+from cs336_basics.training.command_line import in_words
 
 TINY_MODEL = Path(__file__).parent / "tiny_model" / "checkpoint.pt"
 END_OF_TEXT = "<|endoftext|>"

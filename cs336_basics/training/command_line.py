@@ -1,11 +1,11 @@
-"""What all commands do alike: options that are checked, endings in words, text as it is."""
+"""What all commands do alike: how they end, and whole numbers among their options."""
 
 import argparse
 import io
 import math
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 
 
@@ -48,55 +48,3 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
         raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, {allowed}")
 
     return parsed
-
-
-def require_whole(name: str, value: object, least: int, most: float = math.inf) -> None:
-    """Refuse what is not a whole number of some range, both ends included.
-
-    Raises:
-        ValueError: names the value and what it may be.
-    """
-    allowed = f"at least {least}" if most == math.inf else f"from {least} to {most}"
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{name} = {value!r} must be a whole number, {allowed}")
-
-
-def require_number(name: str, value: object, allowed: str, holds: Callable[[float], bool]) -> None:
-    """Refuse what is not a finite number for which a condition holds.
-
-    Raises:
-        ValueError: names the value and what it may be.
-    """
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or not holds(value)
-    ):
-        raise ValueError(f"{name} = {value!r} must be a finite number, {allowed}")
-
-
-def require_choice(name: str, value: object, choices: Collection[str]) -> None:
-    """Refuse what is none of the choices.
-
-    Raises:
-        ValueError: names the value and the choices.
-    """
-    if value not in choices:
-        raise ValueError(f"{name} = {value!r} must be one of {', '.join(choices)}")
-
-
-def require_utf8(name: str, text: str) -> None:
-    """Refuse text from a command line that is not UTF-8: Python has half characters for its bytes.
-
-    Raises:
-        ValueError: tells the first such byte and what to do.
-    """
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        byte = os.fsencode(text[error.start])[0]
-        raise ValueError(
-            f"{name} = {text!r} is not UTF-8: character {error.start + 1} is the byte 0x{byte:02x};"
-            " type it in a terminal whose encoding is UTF-8"
-        ) from error

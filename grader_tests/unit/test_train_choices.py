@@ -19,8 +19,9 @@ from torch import Tensor
 from cs336_basics import train as command
 from cs336_basics.data import document_starts, get_batch
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_wsd_schedule
-from cs336_basics.training.config import OptimizerConfig, parse
+from cs336_basics.training.config import parse
 from cs336_basics.training.loop import Trainer
+from cs336_basics.training.optimizer_config import OptimizerConfig
 from cs336_basics.training.runs import read_metrics
 from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer
 from grader_tests.unit.training_runs import ALONE, STEPS, configured, prepared, train

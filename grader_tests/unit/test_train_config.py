@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from cs336_basics import train as command
-from cs336_basics.training.config import OptimizerConfig, TrainConfig, parse
+from cs336_basics.training.config import TrainConfig, parse
 from cs336_basics.training.loop import Trainer
+from cs336_basics.training.optimizer_config import OptimizerConfig
 from grader_tests.unit.training_runs import ALONE, FAMILIES, Killer, configured, prepared, train
 
 

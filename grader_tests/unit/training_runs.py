@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 
 from cs336_basics import encode, stories
-from cs336_basics.training.config import ModelConfig, OptimizerConfig, TrainConfig
+from cs336_basics.training.config import TrainConfig
 from cs336_basics.training.loop import Trainer
+from cs336_basics.training.model_config import ModelConfig
+from cs336_basics.training.optimizer_config import OptimizerConfig
 from cs336_basics.training.processes import Processes
 from cs336_basics.training.runs import Record
 
