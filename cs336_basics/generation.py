@@ -89,8 +89,8 @@ def require_sampling(temperature: float, top_k: int | None, top_p: float | None)
     """
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature = {temperature} must be at least 0 and finite")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k = {top_k} must be at least 1")
+    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+        raise ValueError(f"top_k = {top_k} must be a whole number, at least 1")
     if top_p is not None and not 0 <= top_p <= 1:
         raise ValueError(f"top_p = {top_p} must be from 0 to 1")
 
@@ -172,9 +172,10 @@ def generate_steps(
     Raises:
         ValueError: there is no prompt, or the model does not know how long its context is.
     """
-    if prompts.ndim != 2 or prompts.shape[1] == 0:
+    if prompts.ndim != 2 or prompts.shape[1] == 0 or prompts.is_floating_point():
         raise ValueError(
-            f"prompts of shape {tuple(prompts.shape)} must be (batch, T) with at least one token"
+            f"prompts of shape {tuple(prompts.shape)} and {prompts.dtype} must be integers of "
+            "shape (batch, T) with at least one token"
         )
     generator = None if config.seed is None else torch.Generator().manual_seed(config.seed)
     predict = predictor(model, config)
@@ -273,14 +274,18 @@ def generate_text(
 
 
 def decode_stream(tokenizer: TextCodec, token_ids: Iterable[int]) -> Iterator[str]:
-    """The text that decode gives for all ids, in pieces that end with whole characters."""
+    """The text that decode gives for all ids, in pieces that come as soon as they are certain."""
     held: list[int] = []
+    given = 0  # characters of the held tokens' text that were given before
     for token_id in token_ids:
         held.append(token_id)
         text = tokenizer.decode(held)
         # The last character may be the beginning of one that the next token completes.
-        if not text.endswith("\N{REPLACEMENT CHARACTER}"):
-            yield text
-            held = []
+        certain = len(text) - text.endswith("\N{REPLACEMENT CHARACTER}")
+        if certain > given:
+            yield text[given:certain]
+        # Such a beginning has at most three bytes, and so lies in the last three tokens.
+        held = held[-3:] if certain < len(text) else []
+        given = len(tokenizer.decode(held)) - 1 if held else 0
     if held:
-        yield tokenizer.decode(held)
+        yield tokenizer.decode(held)[given:]

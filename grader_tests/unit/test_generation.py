@@ -148,6 +148,7 @@ def test_half_precision_gives_float32() -> None:
         ({"temperature": math.nan}, "temperature = nan"),
         ({"temperature": math.inf}, "temperature = inf"),
         ({"top_k": 0}, "top_k = 0"),
+        ({"top_k": 2.5}, "top_k = 2.5"),
         ({"top_k": -3}, "top_k = -3"),
         ({"top_p": -0.1}, "top_p = -0.1"),
         ({"top_p": 1.1}, "top_p = 1.1"),
@@ -284,11 +285,18 @@ def test_nothing_is_generated_where_nothing_is_asked_for() -> None:
     assert generate(models()[0], PROMPTS[:0], config()) == []
 
 
-@pytest.mark.parametrize("shape", [(3, 0), (4,), (1, 2, 3)])
-def test_prompts_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    """Prompts are one row for each sequence, and none is empty."""
-    with pytest.raises(ValueError, match=r"must be \(batch, T\) with at least one token"):
-        generate(models()[0], torch.zeros(shape, dtype=torch.int64), config())
+@pytest.mark.parametrize(
+    "prompts",
+    [
+        *(torch.zeros(shape, dtype=torch.int64) for shape in ((3, 0), (4,), (1, 2, 3))),
+        torch.ones(1, 2),
+    ],
+    ids=["empty", "a row", "three axes", "floats"],
+)
+def test_prompts_of_another_kind_are_refused(prompts: Tensor) -> None:
+    """Prompts are integers in one row for each sequence, and none is empty."""
+    with pytest.raises(ValueError, match=r"must be integers of shape \(batch, T\)"):
+        generate(models()[0], prompts, config())
 
 
 @pytest.mark.parametrize("name", ["max_new_tokens", "context_length", "seed"])

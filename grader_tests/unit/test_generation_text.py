@@ -1,5 +1,6 @@
 """From text to text: tokenizers around a model, streaming, and the command."""
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -84,12 +85,34 @@ def test_a_prompt_is_continued(text: str, kind: str, family: str) -> None:
     assert len(token_ids) == 40
 
 
-@given(token_ids=st.lists(st.integers(0, 50256), max_size=30))
+@given(token_ids=st.lists(st.integers(0, 50256) | st.integers(0, 255), max_size=30))
 @settings(max_examples=200, deadline=None)
 def test_a_stream_is_what_decoding_at_once_gives(token_ids: list[int]) -> None:
     """Also where tokens hold parts of characters, or bytes that are no UTF-8."""
     tokenizer = tokenizers()["ours"]
     assert "".join(decode_stream(tokenizer, token_ids)) == tokenizer.decode(token_ids)
+
+
+def test_bytes_that_are_no_text_are_given_too() -> None:
+    """All but the last of them, and no more than a few tokens are decoded again for the next."""
+    tokenizer, decoded = tokenizers()["ours"], []
+
+    class Counting:
+        """Notes how many tokens are decoded."""
+
+        def encode(self, text: str) -> list[int]:
+            """Give the ids of a text."""
+            return tokenizer.encode(text)
+
+        def decode(self, token_ids: list[int]) -> str:
+            """Give the text of ids."""
+            decoded.append(len(token_ids))
+            return tokenizer.decode(token_ids)
+
+    [continuation] = [id_ for id_, token in tokenizer.vocab.items() if token == b"\x80"]
+    stream = decode_stream(Counting(), itertools.repeat(continuation, 200))
+    assert list(stream) == ["\N{REPLACEMENT CHARACTER}"] * 200
+    assert max(decoded) <= 4
 
 
 @given(text=st.text(max_size=20))
