@@ -16,12 +16,12 @@ FORMER_NAMES = {"transformer": "modern", "gpt": "classic"}
 
 
 def present_name(family: Any) -> Any:
-    """What a family is called that a file may call by its former name."""
+    """Return the present name of a family that a file may call by its former name."""
     return FORMER_NAMES.get(str(family), family)
 
 
 def build_model(arguments: Mapping[str, Any]) -> GPT | TransformerLM:
-    """The model of a "family", built with the other arguments; its weights are fresh.
+    """Build the model of a "family" with the other arguments and fresh weights.
 
     With "approximate_gelu", a classic model has the GELU of GPT-2's published weights.
 

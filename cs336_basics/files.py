@@ -12,7 +12,7 @@ UNFINISHED = ".unfinished"
 
 @contextmanager
 def naming(path: Path, written_as: Path | None = None) -> Iterator[None]:
-    """Let an error of the system name the path, which a full disk leaves out."""
+    """Name the path in an error of the system, where it is missing if the disk is full."""
     try:
         yield
     except OSError as error:
@@ -24,7 +24,7 @@ def naming(path: Path, written_as: Path | None = None) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the path's place at once when all of it is on the disk.
+    """Open a file that replaces the path at once, when all of it is on the disk.
 
     Readers see the old file until then, and it stays where writing fails.
 
@@ -45,7 +45,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what replacing left in a folder when its process was killed."""
+    """Remove the files that a killed process left half written in a folder."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink(missing_ok=True)
 

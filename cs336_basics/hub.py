@@ -1,4 +1,4 @@
-"""Weights in and out of Hugging Face's layout, for use with transformers and with what it has.
+"""Weights in and out of Hugging Face's layout, for use with transformers.
 
     uv run python -m cs336_basics.hub export runs/stories/best.pt --out FOLDER
     uv run python -m cs336_basics.hub import FOLDER --out runs/gpt2
@@ -88,7 +88,7 @@ def import_folder(folder: Path, out: Path) -> None:
 
     Raises:
         OSError: a file is missing, or one cannot be written.
-        ValueError: a file is damaged, or the model is none that ours can be.
+        ValueError: a file is damaged, or our models lack what this one needs.
     """
     sizes, weights = read_folder(folder)
     model = build_model(sizes)
@@ -101,11 +101,11 @@ def import_folder(folder: Path, out: Path) -> None:
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What builds our model, and its weights, from a folder of Hugging Face's layout.
+    """Return the arguments of our model and its weights, from a folder of Hugging Face's layout.
 
     Raises:
         OSError: a file is missing.
-        ValueError: a file is damaged, or the model is none that ours can be.
+        ValueError: a file is damaged, or our models lack what this one needs.
     """
     path = folder / "config.json"
     config = read_json(path)
@@ -124,7 +124,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All tensors of a folder's files in float32."""
+    """Return all tensors of a folder's files in float32."""
     paths = sorted(folder.glob("*.safetensors"))
     if not paths:
         raise FileNotFoundError(f"there is no *.safetensors in {folder}")
@@ -138,7 +138,7 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def copy_vocabulary(source: Path, out: Path) -> None:
-    """Copy vocab.json and merges.txt where they are, as the two that belong together."""
+    """Copy vocab.json and merges.txt, where both exist."""
     if all((source / name).exists() for name in VOCABULARY):
         for name in VOCABULARY:
             with replacing(out / name) as file, (source / name).open("rb") as original:

@@ -1,4 +1,4 @@
-"""Hugging Face's layouts of GPT-2 and Llama: which of their names and shapes are which of ours.
+"""Hugging Face's layouts of GPT-2 and Llama, converted to ours and back.
 
 A layout is a configuration (config.json) and tensors by name. More than names differ:
 
@@ -20,7 +20,7 @@ from cs336_basics.gpt import sinusoidal_positions
 Settings = dict[str, Any]
 Tensors = dict[str, Tensor]
 
-# What our models have fixed, under each layout's name for it.
+# Settings that our models fix, by the names of each layout.
 FIXED: dict[str, Settings] = {
     "gpt2": {
         "layer_norm_epsilon": 1e-5,
@@ -57,7 +57,7 @@ LLAMA_LAYER = {
 
 
 def to_gpt2(sizes: Settings, weights: Mapping[str, Tensor]) -> tuple[Settings, Tensors]:
-    """The configuration and tensors of a classic model as those of GPT-2."""
+    """Convert the sizes and weights of a classic model to those of GPT-2."""
     d_model, length = sizes["d_model"], sizes["context_length"]
     dropout = sizes.get("dropout", 0.0)
     config = {
@@ -100,15 +100,15 @@ def to_gpt2(sizes: Settings, weights: Mapping[str, Tensor]) -> tuple[Settings, T
 
 
 def from_gpt2(config: Settings, tensors: Mapping[str, Tensor]) -> tuple[Settings, Tensors]:
-    """The arguments of a classic model and its weights, from those of GPT-2.
+    """Convert the configuration and tensors of GPT-2 to a classic model's sizes and weights.
 
     Raises:
         KeyError: a setting or a tensor is missing.
-        ValueError: our model has not got what the configuration asks for.
+        ValueError: our models lack what the configuration asks for.
     """
     activation = config.get("activation_function", "gelu_new")
     if activation not in ("gelu", *APPROXIMATE_GELU):
-        raise ValueError(f"activation_function = {activation!r} is none of this model's")
+        raise ValueError(f"activation_function = {activation!r} is not supported")
     d_model = config["n_embd"]
     sizes = {
         "family": "classic",
@@ -142,7 +142,7 @@ def from_gpt2(config: Settings, tensors: Mapping[str, Tensor]) -> tuple[Settings
 
 
 def to_llama(sizes: Settings, weights: Mapping[str, Tensor]) -> tuple[Settings, Tensors]:
-    """The configuration and tensors of a modern model as those of Llama."""
+    """Convert the sizes and weights of a modern model to those of Llama."""
     num_heads, tied = sizes["num_heads"], sizes.get("tie_weights", False)
     num_kv_heads = sizes.get("num_kv_heads") or num_heads
     config = {
@@ -178,16 +178,16 @@ def to_llama(sizes: Settings, weights: Mapping[str, Tensor]) -> tuple[Settings, 
 
 
 def from_llama(config: Settings, tensors: Mapping[str, Tensor]) -> tuple[Settings, Tensors]:
-    """The arguments of a modern model and its weights, from those of Llama.
+    """Convert the configuration and tensors of Llama to a modern model's sizes and weights.
 
     Raises:
         KeyError: a setting or a tensor is missing.
-        ValueError: our model has not got what the configuration asks for.
+        ValueError: our models lack what the configuration asks for.
     """
     num_heads = config["num_attention_heads"]
     rope = config.get("rope_parameters") or {"rope_theta": config.get("rope_theta", 10_000.0)}
     if rope.get("rope_type", "default") != "default":
-        raise ValueError(f"rope_type = {rope['rope_type']!r} is none of this model's")
+        raise ValueError(f"rope_type = {rope['rope_type']!r} is not supported")
     if config.get("head_dim") not in (None, config["hidden_size"] // num_heads):
         raise ValueError(f"head_dim = {config['head_dim']} must be hidden_size / {num_heads}")
     sizes = {
@@ -218,12 +218,12 @@ def from_llama(config: Settings, tensors: Mapping[str, Tensor]) -> tuple[Setting
 
 
 def halves_from_pairs(weight: Tensor, heads: int) -> Tensor:
-    """The rows of each head with its features 0, 2, 4, … first and 1, 3, 5, … after them."""
+    """Put the even rows of each head before its odd rows."""
     by_head = weight.reshape(heads, -1, 2, weight.shape[-1])
     return by_head.transpose(1, 2).reshape(weight.shape)
 
 
 def pairs_from_halves(weight: Tensor, heads: int) -> Tensor:
-    """The rows of each head in the order before halves_from_pairs."""
+    """Undo halves_from_pairs."""
     by_head = weight.reshape(heads, 2, -1, weight.shape[-1])
     return by_head.transpose(1, 2).reshape(weight.shape)

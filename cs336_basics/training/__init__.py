@@ -1,1 +1,1 @@
-"""What it takes to train a model: stories, token files, the loop, what people look at."""
+"""The parts of the training commands: stories, token files, configuration, loop, curves."""

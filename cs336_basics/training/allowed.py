@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 
 def require_whole(name: str, value: object, least: int, most: float = math.inf) -> None:
-    """Refuse what is not a whole number of some range, both ends included.
+    """Refuse a value that is not a whole number from least to most.
 
     Raises:
         ValueError: names the value and what it may be.
@@ -17,7 +17,7 @@ def require_whole(name: str, value: object, least: int, most: float = math.inf) 
 
 
 def require_number(name: str, value: object, allowed: str, holds: Callable[[float], bool]) -> None:
-    """Refuse what is not a finite number for which a condition holds.
+    """Refuse a value that is not a finite number, or for which a condition does not hold.
 
     Raises:
         ValueError: names the value and what it may be.
@@ -32,7 +32,7 @@ def require_number(name: str, value: object, allowed: str, holds: Callable[[floa
 
 
 def require_choice(name: str, value: object, choices: Collection[str]) -> None:
-    """Refuse what is none of the choices.
+    """Refuse a value that is not one of the choices.
 
     Raises:
         ValueError: names the value and the choices.
@@ -42,7 +42,7 @@ def require_choice(name: str, value: object, choices: Collection[str]) -> None:
 
 
 def require_utf8(name: str, text: str) -> None:
-    """Refuse text from a command line that is not UTF-8: Python has half characters for its bytes.
+    """Refuse text that is not UTF-8, whose bytes Python reads as lone surrogates.
 
     Raises:
         ValueError: tells the first such byte and what to do.

@@ -1,4 +1,4 @@
-"""What all commands do alike: how they end, and whole numbers among their options."""
+"""Shared by all commands: exit statuses with one sentence, and options that are whole numbers."""
 
 import argparse
 import io
@@ -10,21 +10,21 @@ from contextlib import suppress
 
 
 def in_words(name: str, command: Callable[[], int]) -> int:
-    """Run a command and return its exit status: 1, with one sentence, where something is wrong.
+    """Run a command and return its exit status: 1, with one sentence, where it fails.
 
     A closed pipe is no error, because its reader has enough. Interrupted, the status is 130.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal without a sign for a character gets another one, not a traceback.
+            # A terminal that cannot show a character gets an escape, and no traceback.
             stream.reconfigure(errors="backslashreplace")
     if isinstance(sys.stdin, io.TextIOWrapper):
-        # As in arguments, so that there is one message for text in another encoding.
+        # As Python reads arguments, so that one message serves for text in another encoding.
         sys.stdin.reconfigure(errors="surrogateescape")
     try:
         return command()
     except BrokenPipeError:
-        # Python must not try to write the rest when it ends.
+        # Python would try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -38,7 +38,7 @@ def in_words(name: str, command: Callable[[], int]) -> int:
 
 
 def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
-    """A type for argparse: a whole number of some range, both ends included."""
+    """Return a type for argparse: a whole number from least to most."""
     allowed = f"at least {least}" if most == math.inf else f"from {least} to {most}"
 
     def parsed(text: str) -> int:

@@ -1,4 +1,4 @@
-"""What a training run is told: one dataclass, filled from a file and from the command line."""
+"""The options of a training run: one dataclass, filled from a file and from the command line."""
 
 import argparse
 import json
@@ -44,7 +44,7 @@ class TrainConfig:
     keep: int = 3
     """Numbered checkpoints to keep; the best one is kept besides."""
     prompt: str = ""
-    """What the sample at each evaluation begins with; by default a new text."""
+    """The beginning of the sample at each evaluation; by default a new text."""
     sample_tokens: int = 160
     within_documents: bool = False
     """Draw sequences that cross no end of text; documents shorter than one are left out."""
@@ -66,7 +66,7 @@ class TrainConfig:
     """Project of Weights & Biases to report to."""
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense before anything is computed.
+        """Refuse values that make no sense, before anything is computed.
 
         Raises:
             ValueError: names the value and what it may be.
@@ -104,11 +104,11 @@ class TrainConfig:
 
 
 def parse(arguments: Sequence[str]) -> TrainConfig:
-    """Read the command line; --config FILE comes first and says what the others do not.
+    """Read the command line. Its options win over those of --config FILE.
 
     Raises:
         OSError: there is no such file.
-        ValueError: the file has a key that means nothing, or a value makes no sense.
+        ValueError: the file has an unknown key, or a value makes no sense.
     """
     parser = argparse.ArgumentParser(PROGRAM, add_help=False, allow_abbrev=False)
     parser.add_argument("--config", type=Path)
@@ -123,12 +123,12 @@ def parse(arguments: Sequence[str]) -> TrainConfig:
         return tyro.cli(TrainConfig, prog=PROGRAM, args=given + rest, description=description)
     except SystemExit as ended:
         if ended.code and given:
-            sys.stderr.write(f"The options in {file.config} were read, too: look there as well.\n")
+            sys.stderr.write(f"Options were also read from {file.config}: look there, too.\n")
         raise
 
 
 def as_arguments(values: Mapping[str, Any], config: Any, where: str, prefix: str = "") -> list[str]:
-    """The command line that says what a file says, so that both are checked by the same rules.
+    """Return the options of a file as a command line, so that one set of rules checks both.
 
     Raises:
         ValueError: a key is not a field.
@@ -156,6 +156,6 @@ def as_arguments(values: Mapping[str, Any], config: Any, where: str, prefix: str
 
 
 def as_json(config: TrainConfig) -> dict[str, Any]:
-    """The configuration for a file that --config reads."""
+    """Return the configuration as --config reads it."""
     resolved: dict[str, Any] = json.loads(json.dumps(asdict(config), default=str))
     return resolved

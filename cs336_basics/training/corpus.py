@@ -1,4 +1,4 @@
-"""What a run is trained and measured on: the token files of a folder and their vocabulary."""
+"""The token files of a folder and their vocabulary."""
 
 import hashlib
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Corpus:
 
     @property
     def vocab_size(self) -> int:
-        """The number of tokens, whose ids have no gaps."""
+        """The size of the vocabulary, whose ids have no gaps."""
         return len(self.tokenizer.vocab)
 
     @property
@@ -42,12 +42,12 @@ class Corpus:
         return self.tokenizer.special_ids[END_OF_TEXT]
 
     def digests(self) -> dict[str, dict[str, Any]]:
-        """By which the text of a run is recognised."""
+        """Return the digests by which a resumed run recognises its text."""
         return {"train": digest(self.train), "valid": digest(self.valid)}
 
 
 def open_corpus(folder: Path, context_length: int) -> Corpus:
-    """Open the folder that python -m cs336_basics.encode wrote.
+    """Open the folder that uv run python -m cs336_basics.encode wrote.
 
     Raises:
         OSError: a file is missing.
@@ -80,7 +80,7 @@ def open_corpus(folder: Path, context_length: int) -> Corpus:
 
 
 def digest(tokens: Tokens) -> dict[str, Any]:
-    """The number of tokens and a digest of them."""
+    """Return the number of tokens and a digest of them."""
     sha256 = hashlib.sha256()
     for start in range(0, len(tokens), BLOCK):
         sha256.update(tokens[start : start + BLOCK].tobytes())

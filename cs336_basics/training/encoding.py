@@ -36,7 +36,7 @@ from cs336_basics.training.tokens import (
 
 @dataclass(frozen=True)
 class Encoding:
-    """What is encoded, with what, to where.
+    """The encoding of one text file.
 
     Attributes:
         text: a UTF-8 file.
@@ -54,7 +54,7 @@ class Encoding:
 
     @property
     def journal(self) -> Path:
-        """What is done so far, while it is not all."""
+        """The file that says how much is done, until all is done."""
         return self.out.with_suffix(".unfinished.json")
 
     @property
@@ -63,7 +63,7 @@ class Encoding:
         return self.out.with_suffix(".unfinished")
 
     def identity(self) -> dict[str, Any]:
-        """What must not have changed for an encoding to be taken up again."""
+        """Return the facts that must be unchanged for an interrupted encoding to continue."""
         files = (self.text, self.vocabulary / "vocab.json", self.vocabulary / "merges.txt")
         stats = [file.stat() for file in files]
         return {
@@ -107,7 +107,7 @@ def encode_file(job: Encoding, report: Callable[[int, int], None]) -> int:
 
 
 def require_text(path: Path) -> None:
-    """Refuse a text of which nothing can be learned.
+    """Refuse a text that is empty or cannot be read twice.
 
     Raises:
         OSError: there is no such file.
@@ -118,7 +118,7 @@ def require_text(path: Path) -> None:
 
 
 def token_dtype(largest_id: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """The smallest type that has room for every id up to the largest."""
+    """Return the smallest type that can hold the largest id."""
     return np.dtype("<u2" if largest_id < 2**16 else "<u4")
 
 

@@ -1,4 +1,4 @@
-"""What the commands say where the packages of the extra training are not installed."""
+"""One sentence instead of a traceback where the extra training is not installed."""
 
 import sys
 from collections.abc import Iterator

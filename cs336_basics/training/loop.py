@@ -34,13 +34,13 @@ class DivergedError(ArithmeticError):
 
 
 class Observer(Protocol):
-    """Who is told what happens."""
+    """Receives the records of a run."""
 
     def step(self, record: Record) -> None:
-        """Take note of a step."""
+        """Receive the record of a step."""
 
     def evaluation(self, record: Record) -> None:
-        """Take note of an evaluation."""
+        """Receive the record of an evaluation."""
 
 
 def seed_of(*numbers: int) -> int:
@@ -115,7 +115,7 @@ class Trainer:
         self.started = time.monotonic() - self.run.seconds
 
     def resume(self, described: Mapping[str, Mapping[str, Any]]) -> int:
-        """Restore the run's last checkpoint and return its step, if it is a run of this kind."""
+        """Restore the last checkpoint and return its step, if it is of the same run."""
         out, config = self.config.out, self.config
         if not config.resume:
             raise ValueError(
@@ -130,7 +130,7 @@ class Trainer:
         return step
 
     def loss_of_best(self) -> float:
-        """The validation loss of best.pt, which is not known where the metrics are missing."""
+        """Measure the validation loss of best.pt, for runs whose metrics are missing."""
         if not self.run.best.exists() or not is_whole(self.run.best):
             return math.inf
         weights = copy.deepcopy(self.model.state_dict())
@@ -140,7 +140,7 @@ class Trainer:
         return loss
 
     def measure(self) -> float:
-        """The validation loss of the weights as they are."""
+        """Return the validation loss of the present weights."""
         with self.precision():
             return validation_loss(self.logits_of, self.windows, self.config.batch_size)
 

@@ -28,13 +28,13 @@ class ModelConfig:
     rope_theta: float = 10_000.0
     """Only of the modern one, as is the following."""
     num_kv_heads: int | None = None
-    """Heads of keys and values, which the other heads share; by default each has its own."""
+    """Heads of keys and values, which query heads share; by default each has its own."""
     dropout: float = 0.0
     """Only of the classic one, as is the following."""
     positions: Literal["learned", "sinusoidal"] = "learned"
 
     def __post_init__(self) -> None:
-        """Refuse sizes that make no sense, and what the family does not have.
+        """Refuse sizes that make no sense, and options that the family does not have.
 
         Raises:
             ValueError: names the option, its value and what it may be.
@@ -72,7 +72,7 @@ class ModelConfig:
                 )
 
     def arguments(self, vocab_size: int) -> dict[str, Any]:
-        """What builds the model, with its family: the content of config.json."""
+        """Return the family and the arguments that build the model: the content of config.json."""
         modern = self.family == "modern"
         chosen: dict[str, Any] = {
             "family": self.family,
@@ -94,7 +94,7 @@ class ModelConfig:
         return chosen
 
     def build(self, vocab_size: int) -> DecoderLM:
-        """The model with fresh weights.
+        """Build the model with fresh weights.
 
         Raises:
             ValueError: a part refuses its size.

@@ -29,7 +29,7 @@ class OptimizerConfig:
     """Of all gradients as one vector; larger ones are clipped."""
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense.
+        """Refuse values that make no sense.
 
         Raises:
             ValueError: names the option, its value and what it may be.
@@ -67,11 +67,11 @@ class OptimizerConfig:
             )
 
     def decay_of(self, steps: int) -> int:
-        """How many of a run's steps the decay of wsd takes."""
+        """Return how many of a run's steps the decay of wsd takes."""
         return -(-steps // 5) if self.decay_steps is None else self.decay_steps
 
     def rate(self, step: int, steps: int) -> float:
-        """The learning rate of a step; the first is step 1, for with a rate of 0 it is wasted."""
+        """Return the learning rate of a step. The first step is 1: at step 0 the rate is 0."""
         bounds = (self.learning_rate, self.min_learning_rate, self.warmup_steps)
         if self.schedule == "wsd":
             start = steps - self.decay_of(steps)

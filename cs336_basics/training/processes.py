@@ -19,7 +19,7 @@ class Processes:
     """This process among those that train together.
 
     Attributes:
-        rank: which one this is; the first evaluates, saves and speaks.
+        rank: the number of this process; the first one evaluates, saves and prints.
         count: how many.
         device: where this one computes.
     """
@@ -30,7 +30,7 @@ class Processes:
 
     @property
     def first(self) -> bool:
-        """Whether this is the one that evaluates, saves and speaks."""
+        """True in the process that evaluates, saves and prints."""
         return self.rank == 0
 
     def share(self, sequences: Tensor, accumulation: int) -> Sequence[Tensor]:

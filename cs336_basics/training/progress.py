@@ -1,4 +1,4 @@
-"""What a person sees of a run while it goes on."""
+"""The display of a run: a progress bar, and a line and a sample for each evaluation."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,23 +19,23 @@ from rich.text import Text
 
 from cs336_basics.training.runs import Record
 
-# How long a run takes is told after so many steps of it.
+# The time of a run is estimated after this many of its steps.
 TIMED_STEPS = 5
 
 
 def plain_console(*, quiet: bool = False) -> Console:
-    """A console that prints paths as they are: nothing in them is markup, and no line is broken."""
+    """Return a console that prints paths unchanged: without markup and without line breaks."""
     return Console(quiet=quiet, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 class Watcher:
-    """Shows a bar while it moves, and a line and a sample for every evaluation.
+    """Shows a progress bar, and prints a line and a sample for each evaluation.
 
     Args:
         progress: the bar.
         total: steps of the whole run.
         done: steps that were there already.
-        wandb: a run of Weights & Biases that is told the same, or None.
+        wandb: a run of Weights & Biases that gets the same records, or None.
     """
 
     def __init__(self, progress: Progress, total: int, done: int, wandb: Any) -> None:
@@ -46,7 +46,7 @@ class Watcher:
         self.task = progress.add_task("", total=total, completed=done, numbers="")
 
     def step(self, record: Record) -> None:
-        """Move the bar, and tell once how long the run will take."""
+        """Move the bar, and print once how long the run will take."""
         self.times.append(record["seconds"])
         if len(self.times) == TIMED_STEPS:
             seconds = median(later - earlier for earlier, later in pairwise(self.times))

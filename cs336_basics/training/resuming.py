@@ -1,7 +1,7 @@
-"""What a run must have in common with the one that it goes on with.
+"""The checks before a run is resumed.
 
-Resuming promises the result of a run that was never stopped, so whatever would change the result is
-refused by name. What cannot be compared, because its file is missing, is not refused.
+A resumed run has the result of one that was never stopped. So each option that would change the
+result is refused by name. Where a side file is missing, its options are not compared.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from cs336_basics.files import read_json
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.tokens import load_tokenizer
 
-# Options that say where and how a run works, and not what comes out of it.
+# Options that do not change the result.
 FREE_OPTIONS = frozenset(
     {
         *("data", "out", "device", "fused", "compile", "threads", "accumulation", "wandb"),
@@ -24,7 +24,7 @@ FREE_OPTIONS = frozenset(
 
 
 def require_vocabulary_of_run(folder: Path, tokenizer: Tokenizer) -> None:
-    """Refuse another vocabulary, also of the same size: the weights would read other words.
+    """Refuse another vocabulary, even of the same size: ids would stand for other tokens.
 
     Raises:
         ValueError: the run's vocabulary is another one, or its files are damaged.
@@ -43,18 +43,18 @@ def require_vocabulary_of_run(folder: Path, tokenizer: Tokenizer) -> None:
 def require_same_run(
     folder: Path, described: Mapping[str, Mapping[str, Any]], *, accept_changes: bool
 ) -> None:
-    """Refuse to go on with a run whose side files describe another one.
+    """Refuse to resume a run whose side files describe another one.
 
     Args:
         folder: The run's.
-        described: What run.json, config.json and data.json would hold of the run that is wanted.
+        described: The content of run.json, config.json and data.json for the run that is asked for.
         accept_changes: Allow other options and other text; another model is refused even so.
 
     Raises:
         ValueError: names everything that differs.
     """
     saved = {name: saved_object(folder / name) for name in described}
-    # run.json has the model, too, but only as far as somebody chose it.
+    # run.json has the model, too, but without the values that are left to defaults.
     chosen = saved["run.json"].pop("model", {})
     model = saved["config.json"] or {k: v for k, v in chosen.items() if v is not None}
     others = changes(model, described["config.json"], "model.")
@@ -69,7 +69,7 @@ def require_same_run(
 
 
 def changes(saved: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """A line for each option that differs, without those that are free."""
+    """Return a line for each option that differs and is not free."""
     lines = []
     for key, value in wanted.items():
         name, before = f"{prefix}{key}", saved.get(key, value)
@@ -82,14 +82,14 @@ def changes(saved: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "
 
 
 def saved_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a side file of a run, empty where the file is missing."""
+    """Return the JSON object of a side file, empty where the file is missing."""
     with advising():
         return read_json(path) if path.exists() else {}
 
 
 @contextmanager
 def advising() -> Iterator[None]:
-    """Let an error of a side file say that a run goes on without it.
+    """Add to an error of a side file that the run can be resumed without it.
 
     Raises:
         ValueError: the file is damaged.

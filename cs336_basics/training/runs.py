@@ -1,4 +1,4 @@
-"""The folder of a run: checkpoints by number and the best, metrics, what builds the model.
+"""The folder of a run: numbered checkpoints and the best one, metrics, configuration.
 
 run.json           the configuration, as --config reads it
 config.json        the model, as uv run python -m cs336_basics.generate reads it
@@ -27,14 +27,14 @@ Record = dict[str, Any]
 
 
 def read_metrics(folder: Path) -> list[Record]:
-    """What a run has written so far; a line that was cut off while it was written is no record.
+    """Return the records of a run, without a last line that was cut off.
 
     Raises:
         OSError: there is no such run.
         ValueError: a line before the last is no record.
     """
     path = folder / "metrics.jsonl"
-    # In bytes, for a line ends at b"\n" alone, and the last may end within a character.
+    # In bytes: lines end at b"\n" alone, and the last one may end within a character.
     lines = path.read_bytes().rstrip(b"\n").split(b"\n")
     records = []
     for number, line in enumerate(lines, start=1):
@@ -59,7 +59,7 @@ def is_whole(checkpoint: Path) -> bool:
 
 
 class Run:
-    """A run's folder while the run goes on.
+    """The folder of a run that is in progress.
 
     Args:
         folder: where; it is made.
@@ -93,7 +93,7 @@ class Run:
         return self.numbered() or ([self.best] if self.best.exists() else [])
 
     def last_good(self) -> str:
-        """What to say of the last checkpoint in a message."""
+        """Name the last checkpoint, for a message."""
         saved = self.checkpoints()
         return f"the last good checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
 
@@ -112,7 +112,7 @@ class Run:
             raise ValueError(f"{error}; {self.whole_ones()}") from error
 
     def whole_ones(self) -> str:
-        """What to say of the checkpoints that can be read where the newest cannot."""
+        """Name the checkpoints that can be read, for a message that the newest cannot."""
         best = [self.best] if self.best.exists() else []
         whole = [str(path) for path in (*best, *self.numbered()) if is_whole(path)]
         if not whole:
@@ -165,7 +165,7 @@ class Run:
 
     @contextmanager
     def saving(self, path: Path) -> Iterator[None]:
-        """Let an error of the system name the file and the last good checkpoint.
+        """Name the file and the last good checkpoint in an error of the system.
 
         Raises:
             OSError: the file could not be written.

@@ -31,7 +31,7 @@ def grammar() -> dict[str, Any]:
 
 
 class Filling(str):
-    """What stands in a slot; {slot:a} puts its article before it."""
+    """The words of a slot; {slot:a} puts an article before them."""
 
     __slots__ = ()
 

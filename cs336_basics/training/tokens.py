@@ -26,7 +26,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 def vocabulary_digest(folder: Path) -> str:
-    """A digest of vocab.json and merges.txt in a folder, by which a vocabulary is recognised."""
+    """Return a digest of vocab.json and merges.txt, by which a vocabulary is recognised."""
     contents = [(folder / name).read_bytes() for name in ("vocab.json", "merges.txt")]
     return hashlib.sha256(b"".join(contents)).hexdigest()
 

@@ -27,7 +27,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def status(main: Main, arguments: Sequence[str]) -> int | str | None:
-    """What a command returns, or exits with."""
+    """Return the exit status of a command."""
     try:
         return main(arguments)
     except SystemExit as exit_:

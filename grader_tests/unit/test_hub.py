@@ -195,13 +195,13 @@ REFUSED: dict[str, dict[str, Any]] = {
     "has rms_norm_eps = 1e-06, and this model 1e-05": {**LLAMA, "rms_norm_eps": 1e-6},
     "has hidden_act = 'gelu', and this model 'silu'": {**LLAMA, "hidden_act": "gelu"},
     "has attention_bias = True": {**LLAMA, "attention_bias": True},
-    "rope_type = 'llama3' is none": {
+    "rope_type = 'llama3' is not": {
         **LLAMA,
         "rope_parameters": {"rope_type": "llama3", "rope_theta": 1.0},
     },
     "head_dim = 16 must be": {**LLAMA, "head_dim": 16},
     "has no 'max_position_embeddings' in its configuration": LLAMA,
-    "activation_function = 'relu' is none": {"model_type": "gpt2", "activation_function": "relu"},
+    "activation_function = 'relu' is not": {"model_type": "gpt2", "activation_function": "relu"},
 }
 
 

@@ -49,7 +49,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
-    """What is promised bit for bit is promised on one thread."""
+    """Compute on one thread: results are promised bit for bit only there."""
     torch.set_num_threads(1)
 
 
@@ -78,7 +78,7 @@ def test_a_resumed_run_equals_one_that_was_never_stopped(
 
 
 def options(data: Path, out: Path) -> list[str]:
-    """What the command is told for a small run."""
+    """The command line of a small run."""
     small = ("context-length=16", "d-model=16", "num-layers=1", "num-heads=2")
     return [
         *(f"--data={data}", f"--out={out}", "--resume"),

@@ -1,4 +1,4 @@
-"""What a run may choose, schedule, borders of documents, threads, and what it says of itself."""
+"""Schedules, borders of documents, threads, and the sizes and times that a run prints."""
 
 import math
 import os

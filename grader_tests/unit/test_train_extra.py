@@ -1,4 +1,4 @@
-"""What the commands say where the packages of the extra training are not installed."""
+"""The message of each command where the extra training is not installed."""
 
 import importlib
 import sys
@@ -32,6 +32,6 @@ def test_a_missing_extra_is_told_with_how_to_install_it(
 
 
 def test_any_other_package_is_no_matter_of_the_extra() -> None:
-    """What is missing for another reason ends as Python has it."""
+    """Other missing packages raise Python's own error."""
     with pytest.raises(ModuleNotFoundError), extra_training():
         importlib.import_module("cs336_basics.no_such_module")

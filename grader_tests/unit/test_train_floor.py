@@ -1,4 +1,4 @@
-"""What make train promises: a loss near the floor, and a story."""
+"""make train ends with a loss near the floor, and a story."""
 
 from pathlib import Path
 

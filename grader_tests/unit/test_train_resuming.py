@@ -1,4 +1,4 @@
-"""What --resume refuses, what it goes on with, and what a run without it leaves alone."""
+"""Resuming: changes that are refused, missing and damaged files, runs that are not overwritten."""
 
 import shutil
 from collections.abc import Callable

@@ -62,7 +62,7 @@ def match(template: str, text: str, state: State, hero: str) -> Iterator[State]:
 
 
 def fillings(slot: str, slots: dict[str, str], hero: str) -> Iterator[tuple[dict[str, str], float]]:
-    """What a slot may be filled with, and -ln of the probability of each."""
+    """Each filling of a slot, and -ln of its probability."""
     if slot in slots:
         yield slots, 0.0
         return
