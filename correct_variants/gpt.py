@@ -102,6 +102,32 @@ def float64_inside(
     return x.to(in_features.dtype)
 
 
+@variant("gpt_block", "run_gpt_block")
+def torch_layer(
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float,
+    weights: Weights,
+    in_features: Tensor,
+    training: bool = False,
+) -> Tensor:
+    """Is PyTorch's own layer with a causal mask, which has dropout in the same four places."""
+    layer = nn.TransformerEncoderLayer(
+        *(d_model, num_heads, d_ff, dropout, functional.gelu), batch_first=True, norm_first=True
+    ).train(training)
+    names = {"ln1": "norm1", "ln2": "norm2", "ffn.fc1": "linear1", "ffn.fc2": "linear2"}
+    names["attn.output_proj"] = "self_attn.out_proj"
+    state: dict[str, Tensor] = {}
+    for kind in ("weight", "bias"):
+        state |= {f"{theirs}.{kind}": weights[f"{ours}.{kind}"] for ours, theirs in names.items()}
+        projections = [weights[f"attn.{name}_proj.{kind}"] for name in "qkv"]
+        state[f"self_attn.in_proj_{kind}"] = torch.cat(projections)
+    layer.load_state_dict(state)
+    hidden = torch.ones(in_features.shape[-2], in_features.shape[-2], dtype=torch.bool).triu(1)
+    return torch.as_tensor(layer(in_features, hidden))
+
+
 def language_model(
     block: Block, sizes: tuple[int, ...], weights: Weights, token_ids: Tensor, *dropout: Any
 ) -> Tensor:

@@ -62,10 +62,10 @@ class Embedding(nn.Module):
         Raises:
             ValueError: an id is negative or not smaller than vocab_size.
         """
-        ids = token_ids.long()  # PyTorch reads uint8 indices as a mask
-        size = self.weight.shape[0]
+        ids, size = token_ids.long(), len(self.weight)  # PyTorch reads uint8 indices as a mask
         # Indexing itself accepts negative ids.
-        if not ids.is_meta and ((ids < 0) | (ids >= size)).any():
+        looked_at = not (ids.is_meta or torch.compiler.is_compiling())
+        if looked_at and ((ids < 0) | (ids >= size)).any():
             raise ValueError(
                 f"token ids from {ids.min()} to {ids.max()} for a vocabulary of {size}"
             )
