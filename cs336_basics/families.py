@@ -8,10 +8,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from cs336_basics.allowed import require_whole
 from cs336_basics.gpt import GPT, FeedForward
 from cs336_basics.model import TransformerLM
 
 FAMILIES: dict[str, type[GPT | TransformerLM]] = {"modern": TransformerLM, "classic": GPT}
+SIZES = {"vocab_size", "context_length", "d_model", "num_layers", "num_heads", "d_ff"}
 FORMER_NAMES = {"transformer": "modern", "gpt": "classic"}
 
 
@@ -28,9 +30,11 @@ def build_model(arguments: Mapping[str, Any]) -> GPT | TransformerLM:
     Raises:
         KeyError: there is no such family.
         TypeError: it takes other arguments.
-        ValueError: a part refuses its size.
+        ValueError: a size makes no sense.
     """
     rest = dict(arguments)
+    for name in SIZES & rest.keys():
+        require_whole(name, rest[name], 1)
     approximate = rest.pop("approximate_gelu", False)
     model = FAMILIES[present_name(rest.pop("family"))](**rest)
     for module in model.modules():

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cs336_basics.allowed import require_utf8
 from cs336_basics.checkpoint import load_model
 from cs336_basics.families import build_model
 from cs336_basics.fast.model import fuse
@@ -20,7 +21,6 @@ from cs336_basics.files import read_json
 from cs336_basics.generation import GenerationConfig, generate_text
 from cs336_basics.model import DecoderLM
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.training.allowed import require_utf8
 from cs336_basics.training.command_line import in_words
 
 TINY_MODEL = Path(__file__).parent / "tiny_model" / "checkpoint.pt"

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from cs336_basics.allowed import require_whole
 from cs336_basics.model import DecoderLM, KeyValueCache, softmax
 
 # Token ids (batch, T) to logits (batch, T, vocab_size).
@@ -89,8 +90,8 @@ def require_sampling(temperature: float, top_k: int | None, top_p: float | None)
     """
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature = {temperature} must be at least 0 and finite")
-    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
-        raise ValueError(f"top_k = {top_k} must be a whole number, at least 1")
+    if top_k is not None:
+        require_whole("top_k", top_k, 1)
     if top_p is not None and not 0 <= top_p <= 1:
         raise ValueError(f"top_p = {top_p} must be from 0 to 1")
 
@@ -138,12 +139,13 @@ class GenerationConfig:
     def __post_init__(self) -> None:
         """Refuse before the first token what would be refused with it."""
         require_sampling(self.temperature, self.top_k, self.top_p)
-        if self.max_new_tokens < 0:
-            raise ValueError(f"max_new_tokens = {self.max_new_tokens} must be at least 0")
-        if self.context_length is not None and self.context_length < 1:
-            raise ValueError(f"context_length = {self.context_length} must be at least 1")
-        if self.seed is not None and not 0 <= self.seed < 2**64:
-            raise ValueError(f"seed = {self.seed} must be from 0 to 2**64 - 1")
+        require_whole("max_new_tokens", self.max_new_tokens, 0)
+        if self.end_of_text is not None:
+            require_whole("end_of_text", self.end_of_text, 0)
+        if self.context_length is not None:
+            require_whole("context_length", self.context_length, 1)
+        if self.seed is not None:
+            require_whole("seed", self.seed, 0, 2**64 - 1)
 
 
 def generate(

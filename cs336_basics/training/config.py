@@ -11,9 +11,9 @@ from typing import Any, Literal
 import torch
 import tyro
 
+from cs336_basics.allowed import require_choice, require_utf8, require_whole
 from cs336_basics.families import present_name
 from cs336_basics.files import read_json
-from cs336_basics.training.allowed import require_choice, require_utf8, require_whole
 from cs336_basics.training.model_config import ModelConfig
 from cs336_basics.training.optimizer_config import OptimizerConfig
 

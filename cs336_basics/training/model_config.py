@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import psutil
 
+from cs336_basics.allowed import require_choice, require_number, require_whole
 from cs336_basics.families import FAMILIES, build_model
 from cs336_basics.model import DecoderLM, swiglu_d_ff
-from cs336_basics.training.allowed import require_choice, require_number, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from cs336_basics.allowed import require_choice, require_number, require_whole
 from cs336_basics.optimizer import get_lr_cosine_schedule, get_lr_wsd_schedule
-from cs336_basics.training.allowed import require_choice, require_number, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)

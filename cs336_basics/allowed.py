@@ -3,6 +3,8 @@
 import math
 import os
 from collections.abc import Callable, Collection
+from contextlib import suppress
+from numbers import Integral, Real
 
 
 def require_whole(name: str, value: object, least: int, most: float = math.inf) -> None:
@@ -11,9 +13,11 @@ def require_whole(name: str, value: object, least: int, most: float = math.inf) 
     Raises:
         ValueError: names the value and what it may be.
     """
+    # bool is a kind of int in Python alone.
+    if not isinstance(value, bool) and isinstance(value, Integral) and least <= int(value) <= most:
+        return
     allowed = f"at least {least}" if most == math.inf else f"from {least} to {most}"
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{name} = {value!r} must be a whole number, {allowed}")
+    raise ValueError(f"{name} = {value!r} must be a whole number, {allowed}")
 
 
 def require_number(name: str, value: object, allowed: str, holds: Callable[[float], bool]) -> None:
@@ -22,13 +26,11 @@ def require_number(name: str, value: object, allowed: str, holds: Callable[[floa
     Raises:
         ValueError: names the value and what it may be.
     """
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or not holds(value)
-    ):
-        raise ValueError(f"{name} = {value!r} must be a finite number, {allowed}")
+    if not isinstance(value, bool) and isinstance(value, Real):
+        with suppress(OverflowError):  # a whole number that is too large for a float
+            if math.isfinite(float(value)) and holds(float(value)):
+                return
+    raise ValueError(f"{name} = {value!r} must be a finite number, {allowed}")
 
 
 def require_choice(name: str, value: object, choices: Collection[str]) -> None:
