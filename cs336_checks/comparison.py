@@ -131,12 +131,15 @@ class Explanation:
         question: leads to the mistake without naming it.
         doubt: what else could give the same, or why known mistakes were not tried.
         mistakes: the ids of the known mistakes that give the same.
+        candidates: the ids of all that give the same, too many to be told or too uncertain; None
+            where the output could come of any mistake.
     """
 
     statement: str
     question: str = ""
     doubt: str = ""
     mistakes: tuple[str, ...] = ()
+    candidates: tuple[str, ...] | None = ()
 
 
 class CheckFailedError(AssertionError):

@@ -75,7 +75,7 @@ def diagnose(
     suspects: Sequence[Suspect],
     problem: str,
     title: Title,
-) -> Explanation | None:
+) -> Explanation:
     """Name the mistakes that a failed comparison shows, or nothing.
 
     Args:
@@ -84,12 +84,15 @@ def diagnose(
         problem: the problem that the comparison is about.
         title: returns a problem's title within a sentence.
     """
+    if accuses_nothing(comparison.actual):
+        return Explanation("", candidates=None)
     every = matches(comparison, suspects)
+    candidates = tuple({mistake.id for match in every for mistake in match.suspect.mistakes})
     found = every
     if MOST_TOLD < len(every) <= MOST_ALIKE:
         found = [match for match in every if own(match, problem)]
     if not 1 <= len(found) <= MOST_TOLD or min(match.bits for match in found) < ENOUGH_BITS:
-        return None
+        return Explanation("", candidates=candidates)
     rest = [match for match in every if match not in found]
     groups = [accused(match.suspect, problem) for match in found]
     beside = [one for one in found[0].suspect.mistakes if one not in groups[0]]
@@ -97,6 +100,7 @@ def diagnose(
     return replace(
         explanation(groups, problem, title, given),
         doubt=also_given(rest, title),
+        candidates=candidates,
     )
 
 
@@ -133,8 +137,6 @@ def clause(mistakes: Sequence[Mistake]) -> str:
 
 def matches(comparison: Comparison, suspects: Sequence[Suspect]) -> list[Match]:
     """The suspects that a comparison's value agrees with, those with needless mistakes left out."""
-    if accuses_nothing(comparison.actual):
-        return []
     with np.errstate(all="ignore"):
         found = [agreed for suspect in suspects if (agreed := agreement(comparison, suspect))]
     made = [{mistake.id for mistake in match.suspect.mistakes} for match in found]
@@ -153,10 +155,8 @@ def accuses_nothing(actual: object) -> bool:
     return array is not None and array.size != 1 and np.unique(array).size < LEAST_ITEMS
 
 
-def recognise(
-    comparison: Comparison, prints: FingerprintFolder, title: Title
-) -> Explanation | None:
-    """The same by the fingerprints beside the suite."""
+def recognise(comparison: Comparison, prints: FingerprintFolder, title: Title) -> Explanation:
+    """Name the mistakes by the fingerprints beside the suite."""
     suspects = [Suspect((mistake,), value) for mistake, value in prints.of(comparison)]
     file = prints.file(comparison.check)
     problem = file.problem(comparison.check)

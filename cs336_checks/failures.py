@@ -121,6 +121,8 @@ def compared(made: Finding, error: CheckFailedError, lead: Lead) -> Finding:
         details=cut(details),
         clarity=clarity,
         mistakes=explanation.mistakes,
+        case=error.comparison.check if error.comparison else "",
+        candidates=explanation.candidates,
     )
 
 

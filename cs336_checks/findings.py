@@ -1,7 +1,7 @@
 """What failed cases found, each cause told once."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from typing import Any, Self
@@ -38,6 +38,9 @@ class Finding:
         command: runs the check alone.
         clarity: how much it tells of its cause.
         mistakes: the ids of the known mistakes that each give the same.
+        case: the check with its file and parameters, as snapshots name it.
+        candidates: the ids of all that give the same, told or not; None where nothing was compared
+            that could tell.
     """
 
     check: str
@@ -50,6 +53,8 @@ class Finding:
     command: str
     clarity: Clarity
     mistakes: tuple[str, ...] = ()
+    case: str = ""
+    candidates: tuple[str, ...] | None = None
 
     @property
     def cause(self) -> tuple[str, ...]:
@@ -78,7 +83,11 @@ class Finding:
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Self:
         """Return the finding of a dictionary."""
-        lists = {name: tuple(plain[name]) for name in ("lines", "mistakes")}
+        lists = {
+            name: tuple(plain[name])
+            for name in ("lines", "mistakes", "candidates")
+            if plain[name] is not None
+        }
         return cls(**{**plain, **lists, "clarity": Clarity(plain["clarity"])})
 
 
@@ -149,6 +158,35 @@ def lines(cause: Cause, *, verbose: bool) -> Iterator[str]:
     if others := cause.others():
         yield f"  {others}"
     yield f"  {ALONE} {told.command}"
+
+
+def paragraphs(
+    findings: Iterable[Finding], below: Callable[[str], Container[str]], *, verbose: bool
+) -> Iterator[list[str]]:
+    """Yield what is told of findings, a paragraph at a time.
+
+    Args:
+        findings: what failed cases found, in the order of the checks.
+        below: returns the problems that a problem is built on.
+        verbose: whether numbers and places are told, and every cause.
+    """
+    found = causes(findings)
+    problems = list(dict.fromkeys(cause.told.problem for cause in found))
+    waiting: dict[str, int] = {}
+    for name in problems:
+        own = [cause for cause in found if cause.told.problem == name]
+        parts_fail = any(other in below(name) for other in problems)
+        if parts_fail and not verbose:
+            own, later = (
+                [cause for cause in own if (cause.told.clarity <= Clarity.RAISED) == clear]
+                for clear in (True, False)
+            )
+            waiting[name] = len({one.check for cause in later for one in cause.findings})
+        if own:
+            yield from problem_lines(own, verbose=verbose)
+    named = [f"{name} ({count})" for name, count in waiting.items() if count]
+    if named:
+        yield [f"Checks of what is built on this fail as well: {', '.join(named)}."]
 
 
 def problem_lines(found: Sequence[Cause], *, verbose: bool) -> Iterator[list[str]]:

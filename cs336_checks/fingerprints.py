@@ -6,7 +6,8 @@ sampled elements of what each mistake that changes it gives, or a digest where t
 
 import hashlib
 import json
-from collections.abc import Collection, Container, Iterator
+from collections import defaultdict
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -95,15 +96,9 @@ class FingerprintFolder:
             self.files[module] = FingerprintFile.read(self.folder / f"{module}.npz")
         return self.files[module]
 
-    def contradicted(self, mistake: str, passed: Collection[str]) -> bool:
-        """Return True for a mistake that would have failed one of the cases that passed."""
-        return any(
-            mistake in group.mistakes
-            for module in {case.partition(".")[0] for case in passed}
-            for (case, _), groups in self.file(module).groups.items()
-            if case in passed
-            for group in groups
-        )
+    def failing(self, case: str) -> set[str]:
+        """Return the mistakes that fail a case."""
+        return self.file(case).failing.get(case, set())
 
     def of(self, comparison: Comparison) -> list[tuple[Mistake, Fingerprint]]:
         """Each mistake that is wrong in a comparison, and what it gives there.
@@ -165,6 +160,14 @@ class FingerprintFile:
 
     problems: dict[str, str]
     groups: dict[tuple[str, int], list[Group]]
+
+    @cached_property
+    def failing(self) -> dict[str, set[str]]:
+        """The mistakes that fail each case."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for (case, _), groups in self.groups.items():
+            found[case].update(mistake for group in groups for mistake in group.mistakes)
+        return dict(found)
 
     def prints(self, check: str, position: int) -> Iterator[tuple[str, Fingerprint]]:
         """The fingerprints of one comparison."""

@@ -12,6 +12,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,19 +97,22 @@ def snapshot(request: pytest.FixtureRequest) -> Iterator[Snapshot]:
     made.finish()
 
 
-def explainer(request: pytest.FixtureRequest) -> Callable[[Comparison], Explanation | None]:
+def explainer(request: pytest.FixtureRequest) -> Callable[[Comparison], Explanation]:
     """Return what explains a failed comparison; a grader names known mistakes by itself."""
     config, suite = request.config, suite_folder(request.config)
     graded = config.pluginmanager.has_plugin("expected-values")
     prints = config.stash.setdefault(FINGERPRINTS, FingerprintFolder(suite.fingerprints))
 
-    def explain(comparison: Comparison) -> Explanation | None:
+    def explain(comparison: Comparison) -> Explanation:
         known = not graded and config.option.seed == 0
-        if known and (found := recognise(comparison, prints, suite.title)) is not None:
+        found = Explanation("")
+        if known:
+            found = recognise(comparison, prints, suite.title)
+        if found.statement:
             return found
         watched = request.node.stash.get(WATCHED, None)
         seen = examine(comparison) or ("" if watched is None else watched.fault())
-        return Explanation(seen) if seen else None
+        return replace(found, statement=seen)
 
     return explain
 

@@ -9,15 +9,13 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import replace
 from pathlib import PurePath
 
 import pytest
 
-from .diagnosis import explanation
 from .failures import Failure, finding_of
-from .findings import ALONE, Finding, causes, problem_lines
-from .fingerprints import FingerprintFolder
+from .findings import ALONE, Finding, paragraphs
+from .reconsidering import reconsidered
 from .rubric import Problem, Rubric
 from .standing import (
     ADVICE,
@@ -159,26 +157,13 @@ class Progress:
         if own:
             terminalreporter.stats["failed"] = [one for one in failed if one not in own]
         verbose = terminalreporter.config.option.verbose > 0
-        findings = [self.reconsidered(Finding.of(report.finding)) for report in own]
+        findings = [Finding.of(report.finding) for report in own]
+        findings = reconsidered(findings, self.passed, self.suite)
         self.tell(findings, terminalreporter, verbose=verbose)
         yield
         if own:
             terminalreporter.stats["failed"] = failed
         self.show(terminalreporter)
-
-    def reconsidered(self, finding: Finding) -> Finding:
-        """Return a finding without mistakes that would have failed what passed."""
-        prints = FingerprintFolder(self.suite.fingerprints)
-        kept = [name for name in finding.mistakes if not prints.contradicted(name, self.passed)]
-        if len(kept) == len(finding.mistakes):
-            return finding
-        if not kept:
-            return finding.without_explanation()
-        groups = [(prints.mistakes[name],) for name in kept]
-        told = explanation(groups, finding.problem, self.suite.title)
-        return replace(
-            finding, question=told.question, message=told.statement, mistakes=told.mistakes
-        )
 
     def tell(
         self,
@@ -191,12 +176,9 @@ class Progress:
         if not findings:
             return
         terminalreporter.write_sep("=", "what failed")
-        found = causes(findings)
-        for name in dict.fromkeys(cause.told.problem for cause in found):
-            own = [cause for cause in found if cause.told.problem == name]
-            for lines in problem_lines(own, verbose=verbose):
-                write(terminalreporter, lines)
-                terminalreporter.write_line("")
+        for lines in paragraphs(findings, self.rubric.below, verbose=verbose):
+            write(terminalreporter, lines)
+            terminalreporter.write_line("")
 
     def show(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show each problem that was run, the total if all were, and what to do next."""

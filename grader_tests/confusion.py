@@ -89,16 +89,14 @@ class Diagnosed(SuiteRun):
         for name, (_, comparison) in wrong.items():
             found = self.diagnosis(comparison, wrong.values())
             row = self.rows[name]
-            if found is None:
+            if not found.statement:
                 row.silent.append(item.name)
             elif name in found.mistakes:
                 row.named.append(item.name)
             else:
                 row.misnamed.append((item.name, found.mistakes))
 
-    def diagnosis(
-        self, comparison: Any, wrong: Iterable[tuple[KnownMistake, Any]]
-    ) -> Explanation | None:
+    def diagnosis(self, comparison: Any, wrong: Iterable[tuple[KnownMistake, Any]]) -> Explanation:
         """What is said of one mistake's output."""
         if self.suite.seed == 0:
             return recognise(comparison, saved(), SUITE.title)

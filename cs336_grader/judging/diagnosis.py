@@ -104,7 +104,7 @@ class Diagnostician:
             matching = [match.suspect for match in matches(comparison, suspects)]
             possible = self.possible(item, problem, matching)
             told = diagnose(comparison, possible, problem, self.title)
-            if told is not None:
+            if told.statement:
                 self.remember(problem, told.mistakes)
                 return told
             if matching:

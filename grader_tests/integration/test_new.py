@@ -1,14 +1,16 @@
 """``cs336 new``: what it writes can be tested, graded, audited and handed out at once."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from cs336_checks import draws, memory, properties, snapshots
 from cs336_grader.new import files, package_name
-from grader_tests.assignments import TINY
+from grader_tests.assignments import ROOT, TINY
 from grader_tests.commands import PROGRAM
 
 FIVE = {
@@ -18,6 +20,19 @@ FIVE = {
     "handout": "Proved in",
     "grade SUBMISSION=../students": "0.0 / 4 (0.0 %)",
 }
+
+
+HEADER = """
+import math, pathlib
+import numpy as np
+import pytest
+import torch
+from cs336_checks.catalogue import Mistakes, Variants
+from cs336_checks.comparison import assert_refuses, is_finite, require
+from cs336_checks.memory import MEBIBYTE
+from cs336_checks.properties import gradient
+from cs336_checks.rubric import read_rubric
+"""
 
 
 def made(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -90,3 +105,42 @@ def test_the_small_assignment_is_made_of_it() -> None:
     ]
     for name in shared:
         assert (TINY / name).read_text(encoding="utf-8") == own[name]
+
+
+def test_every_example_of_the_page_on_the_library_runs(tmp_path: Path) -> None:
+    """In an assignment that has just been made."""
+    for name, text in files("sums"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    adapters = tmp_path / "tests" / "adapters.py"
+    refusing = "    if width < 1:\n        raise ValueError(width)\n    return moving_average"
+    text = adapters.read_text(encoding="utf-8")
+    adapters.write_text(text.replace("    return moving_average", refusing), encoding="utf-8")
+    page = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    examples = [block for block in blocks if not block.startswith("pytest_plugins")]
+    assert len(examples) == len(blocks) - 1
+    source = HEADER + "\n\n".join(examples)
+    (tmp_path / "tests" / "test_documented.py").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "tests/test_documented.py"]
+    for options, code in (["--update-snapshots"], 1), ([], 0):
+        ended = subprocess.run(
+            [*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == code, ended.stdout
+    assert f"{source.count('def test_')} passed" in ended.stdout
+
+
+def test_the_page_names_what_a_check_can_use() -> None:
+    """Every public function and class of the modules that it tells of."""
+    page = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
+    for module in (draws, properties, memory, snapshots):
+        own = [
+            n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__
+        ]
+        public = {"Draws", "Memory", "Snapshot"} | {name for name in own if module is properties}
+        for name in public - {"require_shape"}:
+            assert name in page, name
+    for name in vars(draws.Draws):
+        if not name.startswith("_"):
+            assert f"draw.{name}(" in page, name

@@ -212,15 +212,15 @@ def test_fingerprints_name_a_mistake(tmp_path: Path) -> None:
     assert found is not None
     assert "when it is 1.\nWhy?" in text(found)
     assert found.mistakes == ("rope/1",)
-    assert recognise(comparison(3 * RIGHT), prints, title) is None
+    assert not recognise(comparison(3 * RIGHT), prints, title).statement
 
 
 def test_a_mistake_that_would_have_failed_before_is_not_meant(tmp_path: Path) -> None:
     """What the submission passed clears it of what fails there."""
     prints = saved(tmp_path, -RIGHT, 2 * RIGHT)
-    assert recognise(comparison(2 * RIGHT, position=1), prints, title) is None
+    assert not recognise(comparison(2 * RIGHT, position=1), prints, title).statement
 
 
 def test_without_fingerprints_nothing_is_said(tmp_path: Path) -> None:
     """A suite may have none."""
-    assert recognise(comparison(-RIGHT), FingerprintFolder(tmp_path), title) is None
+    assert not recognise(comparison(-RIGHT), FingerprintFolder(tmp_path), title).statement

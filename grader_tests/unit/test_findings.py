@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cs336_checks.findings import Clarity, Finding, causes, problem_lines
+from cs336_checks.findings import Clarity, Finding, causes, paragraphs
 
 NAMED = Finding(
     "test_rope",
@@ -33,13 +33,10 @@ RAISED = replace(
 
 
 def told(*findings: Finding, verbose: bool = False) -> str:
-    """Return all that is told of findings."""
-    found = causes(findings)
-    parts = []
-    for name in dict.fromkeys(cause.told.problem for cause in found):
-        own = [cause for cause in found if cause.told.problem == name]
-        parts += ["\n".join(lines) for lines in problem_lines(own, verbose=verbose)]
-    return "\n\n".join(parts)
+    """Return all that is told of findings, where the block is built on rope."""
+    below = {"block": ["rope"], "lm": ["rope", "block"]}
+    found = paragraphs(findings, lambda name: below.get(name, []), verbose=verbose)
+    return "\n\n".join("\n".join(lines) for lines in found)
 
 
 def test_one_finding_reads_from_the_requirement_to_the_command() -> None:
@@ -120,3 +117,15 @@ def test_without_its_explanation_a_finding_has_its_numbers() -> None:
     bare = NAMED.without_explanation()
     assert (bare.question, bare.message, bare.mistakes) == ("", "12 of 24 elements differ.", ())
     assert bare.details == "First places that differ: [0, 1]."
+
+
+def test_what_is_built_on_a_wrong_part_is_counted() -> None:
+    """It mostly fails for the part; exceptions are told, and with -v all of it."""
+    block = replace(NUMBERS, check="test_block", problem="block")
+    model = [replace(NUMBERS, check=f"test_lm_{i}", problem="lm") for i in range(3)]
+    text = told(NAMED, block, *model)
+    assert text.endswith("Checks of what is built on this fail as well: block (1), lm (3).")
+    assert "block: Rotates" not in text
+    assert "block: Rotates" in told(NAMED, block, verbose=True)
+    assert "TypeError" in told(NAMED, RAISED)
+    assert "block: Rotates" in told(block), "its parts are right"
