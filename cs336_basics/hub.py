@@ -67,7 +67,8 @@ def export_checkpoint(checkpoint: Path, out: Path) -> None:
         ValueError: a file is damaged.
     """
     sizes = read_json(checkpoint.parent / "config.json")
-    weights = read_checkpoint(checkpoint)["model"]
+    saved = read_checkpoint(checkpoint)["model"]
+    weights = {name: tensor.float() for name, tensor in saved.items()}
     require_fit(build_model(sizes).state_dict(), weights)
     to_layout = to_llama if present_name(sizes["family"]) == "modern" else to_gpt2
     config, tensors = to_layout(sizes, weights)

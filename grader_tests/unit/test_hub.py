@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save
+from safetensors.torch import load_file, save, save_file
 
 from cs336_basics import hub
 from cs336_basics.checkpoint import load_model, save_checkpoint
 from cs336_basics.families import build_model
+from cs336_basics.generate import TINY_MODEL
 from cs336_basics.generate import main as generate_command
 from cs336_basics.generation import GenerationConfig, generate
 from cs336_basics.hub_layouts import halves_from_pairs, pairs_from_halves
@@ -162,6 +163,33 @@ def test_what_is_imported_is_the_same_as_in_transformers(
     assert capsys.readouterr().out == f"{tmp_path / 'ours'}\n"
 
 
+def test_files_as_gpt2_was_published_are_read(transformers: Any, tmp_path: Path) -> None:
+    """Names without a prefix, masks among the tensors, several files, half precision."""
+    torch.manual_seed(0)
+    sizes = THEIRS["gpt2"]
+    config = transformers.GPT2Config(
+        vocab_size=VOCAB_SIZE, bos_token_id=None, eos_token_id=None, **sizes
+    )
+    model = transformers.GPT2LMHeadModel(config).half().float()
+    model.save_pretrained(tmp_path / "theirs")
+    path = tmp_path / "theirs" / "model.safetensors"
+    tensors = {
+        name.removeprefix("transformer."): tensor.half() for name, tensor in load_file(path).items()
+    }
+    tensors["h.0.attn.bias"] = torch.ones(1, 1, 24, 24).half()
+    names = sorted(tensors)
+    path.unlink()
+    for number, part in enumerate((names[:5], names[5:]), start=1):
+        save_file(
+            {name: tensors[name] for name in part}, path.with_name(f"model-{number}.safetensors")
+        )
+    settings = tmp_path / "theirs" / "config.json"
+    published = {"activation_function": "gelu_new", "model_type": "gpt2", "n_ctx": 24, **sizes}
+    settings.write_text(json.dumps({**published, "vocab_size": VOCAB_SIZE}))
+    assert hub.main(["import", str(tmp_path / "theirs"), f"--out={tmp_path / 'ours'}"]) == 0
+    assert_same_model(opened(tmp_path / "ours", "model.pt"), model)
+
+
 def test_the_vocabulary_goes_with_the_weights(
     transformers: Any, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,6 +206,15 @@ def test_the_vocabulary_goes_with_the_weights(
         assert generate_command(["Once", f"--checkpoint={path}", "--temperature=0"]) == 0
         told.append(capsys.readouterr().out)
     assert told[0] == told[1]
+
+
+def test_the_tiny_model_goes_to_transformers(transformers: Any, tmp_path: Path) -> None:
+    """It is saved in half precision, and both compute with it in single precision."""
+    assert hub.main(["export", str(TINY_MODEL), f"--out={tmp_path}"]) == 0
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    ours = opened(TINY_MODEL.parent, TINY_MODEL.name)
+    assert {parameter.dtype for parameter in theirs.parameters()} == {torch.float32}
+    assert_same_model(ours, theirs)
 
 
 def test_rows_of_heads_come_back() -> None:
