@@ -59,6 +59,8 @@ def build(kind: str, sizes: dict[str, Any]) -> DecoderLM:
     with torch.device("meta"):
         if kind == "modern":
             return TransformerLM(**sizes, rope_theta=100.0)
+        if kind == "grouped":
+            return TransformerLM(**sizes, rope_theta=100.0, num_kv_heads=1, tie_weights=True)
         positions = "sinusoidal" if kind == "sinusoidal" else "learned"
         return GPT(**sizes, tie_weights=kind != "untied", positions=positions)
 
@@ -68,13 +70,16 @@ def closed_formula(kind: str, s: dict[str, int]) -> int:
     V, C, d, f = s["vocab_size"], s["context_length"], s["d_model"], s["d_ff"]
     if kind == "modern":
         return s["num_layers"] * (4 * d * d + 3 * d * f + 2 * d) + d + 2 * V * d
+    if kind == "grouped":
+        attention = 2 * d * d + 2 * d * (d // s["num_heads"])
+        return s["num_layers"] * (attention + 3 * d * f + 2 * d) + d + V * d
     block = 4 * (d * d + d) + (d * f + f) + (f * d + d) + 2 * 2 * d
     ends = V * d * (2 if kind == "untied" else 1) + (0 if kind == "sinusoidal" else C * d)
     return s["num_layers"] * block + 2 * d + ends
 
 
 @given(
-    kind=st.sampled_from(["tied", "untied", "sinusoidal", "modern"]),
+    kind=st.sampled_from(["tied", "untied", "sinusoidal", "modern", "grouped"]),
     sizes=MODELS,
     batch_size=st.integers(1, 3),
 )
