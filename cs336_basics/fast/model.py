@@ -2,7 +2,7 @@
 
 Anyone outside of a course would use these functions. Here they are twins of what model.py and
 gpt.py write out: fuse gives them to a model that exists, whose parameters stay as they are. Only
-what dropout draws differs, and a query that may attend to nothing gets zeros instead of NaN.
+which elements dropout draws differs.
 """
 
 from collections.abc import Callable
