@@ -6,11 +6,11 @@ They come with the probability of each, so that the loss of a model has a floor 
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from cs336_basics.files import remove_unfinished, write_text
+from cs336_basics.files import remove_unfinished, replacing
 from cs336_basics.training.command_line import in_words, whole_number
 from cs336_basics.training.stories import Story, stories
 from cs336_basics.training.tokens import END_OF_TEXT, write_facts
@@ -35,19 +35,22 @@ def write_both(options: argparse.Namespace) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     remove_unfinished(options.out)
     source = stories(options.seed)
-    write_stories(options.out / "valid.txt", list(islice(source, options.valid)))
-    write_stories(options.out / "train.txt", list(islice(source, options.train)))
+    write_stories(options.out / "valid.txt", islice(source, options.valid))
+    write_stories(options.out / "train.txt", islice(source, options.train))
     return 0
 
 
-def write_stories(path: Path, told: Sequence[Story]) -> None:
-    """Write stories, each with the end of text after it, and what is known of them."""
-    text = "".join(story.text + END_OF_TEXT for story in told)
-    write_text(path, text)
-    nats, size = math.fsum(story.nats for story in told), len(text.encode())
-    write_facts(path, {"stories": len(told), "bytes": size, "nats": nats})
-    bits = nats / math.log(2) / size
-    sys.stdout.write(f"{path}: {len(told)} stories, {size:,} bytes, {bits:.4f} bits a byte\n")
+def write_stories(path: Path, told: Iterable[Story]) -> None:
+    """Write stories, each with the end of text after it, and the facts about them."""
+    nats: list[float] = []
+    with replacing(path) as file:
+        for story in told:
+            file.write(f"{story.text}{END_OF_TEXT}".encode())
+            nats.append(story.nats)
+        size = file.tell()
+    write_facts(path, {"stories": len(nats), "bytes": size, "nats": math.fsum(nats)})
+    bits = math.fsum(nats) / math.log(2) / size
+    sys.stdout.write(f"{path}: {len(nats)} stories, {size:,} bytes, {bits:.4f} bits a byte\n")
 
 
 if __name__ == "__main__":

@@ -174,11 +174,12 @@ def finish(job: Encoding, dtype: np.dtype[Any], num_tokens: int) -> None:
     """Give the tokens their header and their name, and say what they were made of."""
     header = {"descr": dtype.str, "fortran_order": False, "shape": (num_tokens,)}
     # Not through a memory map: that of a file on a full disk ends the process without a word.
-    facts = read_facts(job.text)
+    facts, size = read_facts(job.text), job.text.stat().st_size
     known = {
         "tokens": num_tokens,
-        "bytes": job.text.stat().st_size,
-        "nats": facts.get("nats"),
+        "bytes": size,
+        # The facts may be those of another text, if whoever wrote this one was killed in between.
+        "nats": facts.get("nats") if facts.get("bytes") == size else None,
         "vocabulary": vocabulary_digest(job.vocabulary),
     }
     with replacing(job.out) as target, job.unfinished.open("rb") as source:

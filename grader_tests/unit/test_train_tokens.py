@@ -1,5 +1,6 @@
 """Token files: what is encoded, taken up again, and refused."""
 
+import shutil
 from itertools import islice
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_the_floor_is_that_of_the_stories(folder: Path) -> None:
     assert text.count(END_OF_TEXT) == 20
     count = len(load_tokenizer(folder).encode(text))
     assert open_corpus(folder, 16).floor == pytest.approx(nats / count)
+
+
+def test_facts_of_another_text_are_not_used(folder: Path, tmp_path: Path) -> None:
+    """A kill between two files leaves a new text beside the facts of an old one."""
+    shutil.copytree(folder, tmp_path / "data")
+    text = tmp_path / "data" / "valid.txt"
+    text.write_bytes(text.read_bytes() + b" The end.")
+    task = Encoding(text=text, vocabulary=folder, out=tmp_path / "data" / "valid.npy")
+    encode_file(task, lambda *_: None)
+    corpus = open_corpus(tmp_path / "data", 16)
+    assert corpus.floor is None
+    assert corpus.bytes_per_token == pytest.approx(text.stat().st_size / len(corpus.valid))
+    np.save(tmp_path / "data" / "valid.npy", corpus.valid[:50])
+    assert open_corpus(tmp_path / "data", 16).bytes_per_token is None
 
 
 def test_processes_and_chunks_change_nothing(folder: Path, tmp_path: Path) -> None:
