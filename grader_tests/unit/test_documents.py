@@ -31,7 +31,8 @@ def commands() -> list[str]:
     """Return every command that a document shows, in blocks or within a sentence."""
     found: set[str] = set()
     for document in DOCUMENTS:
-        text = document.read_text(encoding="utf-8")
+        # A command may go on in the next line.
+        text = document.read_text(encoding="utf-8").replace("\\\n", " ")
         found |= {line for block in FENCED.findall(text) for line in COMMAND.findall(block)}
         found |= set(INLINE.findall(FENCED.sub("", text)))
     return sorted(found)
@@ -97,7 +98,8 @@ def assert_uv_knows(words: list[str]) -> None:
         case "pytest":
             assert_understood(rest, help_of("-m", "pytest"))
         case "python":
-            assert_understood(rest[2:], help_of(*rest[:2]))
+            subcommand = [word for word in rest[2:3] if word.isalpha()]
+            assert_understood(rest[2:], help_of(*rest[:2], *subcommand))
         case _:
             assert shutil.which(tool, path=Path(sys.executable).parent), f"no such tool: {tool}"
 
