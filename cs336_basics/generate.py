@@ -20,11 +20,10 @@ from cs336_basics.fast.model import fuse
 from cs336_basics.files import read_json
 from cs336_basics.generation import GenerationConfig, generate_text
 from cs336_basics.model import DecoderLM
-from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.training.command_line import in_words
+from cs336_basics.training.tokens import END_OF_TEXT, load_tokenizer
 
 TINY_MODEL = Path(__file__).parent / "tiny_model" / "checkpoint.pt"
-END_OF_TEXT = "<|endoftext|>"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,9 +80,7 @@ def write_continuations(options: argparse.Namespace, config: GenerationConfig) -
         ValueError: a file is damaged.
     """
     folder = options.checkpoint.parent
-    tokenizer = Tokenizer.from_files(
-        folder / "vocab.json", folder / "merges.txt", special_tokens=[END_OF_TEXT]
-    )
+    tokenizer = load_tokenizer(folder)
     config = replace(config, end_of_text=tokenizer.special_ids[END_OF_TEXT])
     model = described_model(folder / "config.json")
     load_model(options.checkpoint, model)
