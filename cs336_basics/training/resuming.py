@@ -4,7 +4,7 @@ A resumed run has the result of one that was never stopped. So each option that 
 result is refused by name. Where a side file is missing, its options are not compared.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from cs336_basics.training.tokens import load_tokenizer
 # Options that do not change the result.
 FREE_OPTIONS = frozenset(
     {
-        *("data", "out", "device", "fused", "compile", "threads", "accumulation", "wandb"),
-        *("resume", "accept_changes", "checkpoint_every", "keep", "prompt", "sample_tokens"),
+        *("data", "out", "threads", "wandb", "resume", "accept_changes"),
+        *("checkpoint_every", "keep", "prompt", "sample_tokens"),
     }
 )
+# They change the rounding alone, but also the numbers that dropout draws.
+FREE_WITHOUT_DROPOUT = frozenset({"device", "fused", "compile", "accumulation"})
 
 
 def require_vocabulary_of_run(folder: Path, tokenizer: Tokenizer) -> None:
@@ -57,9 +59,11 @@ def require_same_run(
     # run.json has the model, too, but without the values that are left to defaults.
     chosen = saved["run.json"].pop("model", {})
     model = saved["config.json"] or {k: v for k, v in chosen.items() if v is not None}
-    others = changes(model, described["config.json"], "model.")
+    wanted = described["config.json"]
+    free = FREE_OPTIONS if wanted.get("dropout") else FREE_OPTIONS | FREE_WITHOUT_DROPOUT
+    others = changes(model, wanted, free, "model.")
     for name in ("run.json", "data.json"):
-        others += [] if accept_changes else changes(saved[name], described[name])
+        others += [] if accept_changes else changes(saved[name], described[name], free)
     if others:
         raise ValueError(
             f"{folder} is another run: {'; '.join(others)}. Repeat its options, which "
@@ -68,15 +72,17 @@ def require_same_run(
         )
 
 
-def changes(saved: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = "") -> list[str]:
+def changes(
+    saved: Mapping[str, Any], wanted: Mapping[str, Any], free: Container[str], prefix: str = ""
+) -> list[str]:
     """Return a line for each option that differs and is not free."""
     lines = []
     for key, value in wanted.items():
         name, before = f"{prefix}{key}", saved.get(key, value)
         before = present_name(before) if key == "family" else before
         if isinstance(value, Mapping) and isinstance(before, Mapping):
-            lines += changes(before, value, f"{name}.")
-        elif before != value and name not in FREE_OPTIONS:
+            lines += changes(before, value, free, f"{name}.")
+        elif before != value and name not in free:
             lines.append(f"{name} is {before!r} in the run and {value!r} now")
     return lines
 

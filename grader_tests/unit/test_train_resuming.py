@@ -110,6 +110,29 @@ def test_where_a_run_works_may_change(stopped: TrainConfig, data: Path, tmp_path
     assert_same_bits(final_state(stopped.out), final_state(whole.out))
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"accumulation": 4}, "accumulation is 2 in the run and 4 now"),
+        ({"fused": True}, "fused is False in the run and True now"),
+    ],
+)
+def test_what_changes_the_draws_of_dropout_is_refused(
+    data: Path, tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    """Without dropout, the same options change no more than the rounding."""
+    for family in FAMILIES:
+        config = configured(data, tmp_path / family, family)
+        with pytest.raises(Killer.Killed):
+            train(config, kill_after=3)
+        other = replace(resumed(config), **changed)
+        if config.model.dropout:
+            with pytest.raises(ValueError, match=message):
+                Trainer(other, ALONE)
+        else:
+            assert Trainer(other, ALONE).step == 2
+
+
 def test_other_text_is_refused(stopped: TrainConfig, data: Path, tmp_path: Path) -> None:
     """Of the same length, for training or for validation."""
     for name in ("train", "valid"):
