@@ -63,9 +63,8 @@ class Embedding(nn.Module):
             ValueError: an id is negative or not smaller than vocab_size.
         """
         ids, size = token_ids.long(), len(self.weight)  # PyTorch reads uint8 indices as a mask
-        # Indexing itself accepts negative ids.
-        looked_at = not (ids.is_meta or torch.compiler.is_compiling())
-        if looked_at and ((ids < 0) | (ids >= size)).any():
+        readable = not (ids.is_meta or torch.compiler.is_compiling())
+        if readable and ((ids < 0) | (ids >= size)).any():  # indexing accepts negative ids
             raise ValueError(
                 f"token ids from {ids.min()} to {ids.max()} for a vocabulary of {size}"
             )
@@ -242,8 +241,9 @@ class CausalMultiHeadSelfAttention(nn.Module):
         token_positions: Int[Tensor, "... T"] | None = None,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "... T d_model"]:
-        """Attend to x and what is cached. By default, positions follow the cached ones, or 0."""
-        T, start = x.shape[-2], 0 if cache is None else len(cache)
+        """Attend to x and to what is cached. Positions begin after that by default, or at 0."""
+        T = x.shape[-2]
+        start = 0 if cache is None else len(cache)
         Q = split_heads(self.q_proj(x), self.num_heads)  # (..., H, T, d_k)
         K = split_heads(self.k_proj(x), self.num_kv_heads)  # (..., num_kv_heads, T, d_k)
         V = split_heads(self.v_proj(x), self.num_kv_heads)
