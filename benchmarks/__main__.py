@@ -27,8 +27,8 @@ def main() -> None:
     trainings = TRAININGS[:-1] if options.small else TRAININGS
     largest = 3 * 10**7 if options.small else 10**8
     tables = {
-        "train": table(tokenizing.training(trainings), "tokenizers", None, 1.0),
-        "encode": table(tokenizing.encoding([10**6, 10**7], 5), "tiktoken", 0.6, None),
+        "train": table(tokenizing.training(trainings), "tokenizers", None, None),
+        "encode": table(tokenizing.encoding([10**6, 10**7], 5), "tiktoken", None, None),
         "tables": table(tokenizing.making_ready(5), "tiktoken", None, None),
         "cache": tokenizing.caches(),
         "letter": table(tokenizing.one_letter(3), "1 MB of docstrings", None, 10),

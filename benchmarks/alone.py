@@ -11,9 +11,17 @@ import psutil
 Work = Callable[[], object]
 
 
-def ours(path: str, vocab_size: str) -> Work:
-    """Training a vocabulary with the reference, in this process alone."""
-    from cs336_basics.train_bpe import train_bpe  # noqa: PLC0415 - each task imports its own
+def fast(path: str, vocab_size: str) -> Work:
+    """Training a vocabulary by arrays, in this process alone."""
+    from cs336_basics.fast.train_bpe import train_bpe  # noqa: PLC0415 - each task imports its own
+    from cs336_basics.training.tokens import END_OF_TEXT  # noqa: PLC0415
+
+    return lambda: train_bpe(path, int(vocab_size), [END_OF_TEXT], num_workers=1)
+
+
+def plain(path: str, vocab_size: str) -> Work:
+    """Training a vocabulary in the plain way, in this process alone."""
+    from cs336_basics.train_bpe import train_bpe  # noqa: PLC0415
     from cs336_basics.training.tokens import END_OF_TEXT  # noqa: PLC0415
 
     return lambda: train_bpe(path, int(vocab_size), [END_OF_TEXT], num_workers=1)
@@ -50,7 +58,12 @@ def step(batch: str, length: str) -> Work:
     return work
 
 
-TASKS: dict[str, Callable[..., Work]] = {"ours": ours, "theirs": theirs, "step": step}
+TASKS: dict[str, Callable[..., Work]] = {
+    "fast": fast,
+    "plain": plain,
+    "theirs": theirs,
+    "step": step,
+}
 
 
 def main() -> None:

@@ -8,13 +8,14 @@ import tiktoken
 from benchmarks.measuring import alone_in_turn, in_turn
 from benchmarks.report import Row, grid, mebibytes
 from benchmarks.texts import text_file
+from cs336_basics.fast.tokenizer import FastTokenizer
 from cs336_basics.tokenizer import CACHE_SIZE, CACHED_LENGTH, Tokenizer
 from tests.vocabularies import GPT2_PATTERN, Vocabulary, gpt2
 
 
-def made_ready(vocabulary: Vocabulary) -> Tokenizer:
+def made_ready(vocabulary: Vocabulary) -> FastTokenizer:
     """A tokenizer with all that it computes from a vocabulary, once, and an empty cache."""
-    tokenizer = Tokenizer(vocabulary.tokens, vocabulary.merges)
+    tokenizer = FastTokenizer(vocabulary.tokens, vocabulary.merges)
     if tokenizer.batch_merger is None:
         raise ValueError("the vocabulary lacks tokens that its merges make")
     return tokenizer
@@ -25,10 +26,10 @@ def training(sizes: list[tuple[str, int, int, int]]) -> list[Row]:
     rows = []
     for kind, size, vocab_size, rounds in sizes:
         path = str(text_file(kind, size))
-        contenders = {name: [name, path, str(vocab_size)] for name in ("ours", "theirs")}
-        costs = alone_in_turn(contenders, rounds)
+        names = ("fast", "plain", "theirs")
+        costs = alone_in_turn({name: [name, path, str(vocab_size)] for name in names}, rounds)
         what = f"{size / 1e6:.0f} MB of {kind}, {vocab_size:,} tokens"
-        rows.append(Row(what, costs["ours"], costs["theirs"]))
+        rows += [Row(f"{what}, {name}", costs[name], costs["theirs"]) for name in names[:2]]
     return rows
 
 
@@ -40,15 +41,17 @@ def encoding(sizes: list[int], rounds: int) -> list[Row]:
     for size in sizes:
         text = text_file("docstrings", size).read_text(encoding="utf-8")
         tokenizers = [made_ready(vocabulary) for _ in range(rounds + 1)]
+        plain = [Tokenizer(vocabulary.tokens, vocabulary.merges) for _ in range(rounds + 1)]
         costs = in_turn(
             {
-                "ours": lambda: tokenizers.pop().encode(text),  # noqa: B023 - called at once
+                "fast": lambda: tokenizers.pop().encode(text),  # noqa: B023 - called at once
+                "plain": lambda: plain.pop().encode(text),  # noqa: B023 - called at once
                 "theirs": lambda: oracle.encode_ordinary(text),  # noqa: B023 - called at once
             },
             rounds,
         )
         what = f"{size / 1e6:.0f} MB of docstrings, nothing in the cache"
-        rows.append(Row(what, costs["ours"], costs["theirs"]))
+        rows += [Row(f"{what}, {name}", costs[name], costs["theirs"]) for name in ("fast", "plain")]
     return rows
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
+from cs336_basics.fast.train_bpe import train_bpe
 from cs336_basics.files import remove_unfinished
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.train_bpe import train_bpe
 from cs336_basics.training.command_line import in_words, whole_number
 from cs336_basics.training.encoding import Encoding, encode_file, require_text
 from cs336_basics.training.extra import extra_training

@@ -12,27 +12,18 @@ import itertools
 import mmap
 import multiprocessing
 import os
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 
 import regex
 
-from cs336_basics.ascii_pretokens import BORDER, ascii_pretokens
-
 PRETOKEN = regex.compile(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
-# The same for text of ASCII characters alone, where Python's own expressions take half the time.
-ASCII_PRETOKEN = re.compile(
-    r"'(?:[sdmt]|ll|ve|re)| ?+[A-Za-z]++| ?+[0-9]++| ?+[^\sA-Za-z0-9]++|\s+(?!\S)|\s+", re.ASCII
-)
-# Where a text can be cut, and into pieces of how many characters: large ones for arrays, and small
-# ones where there is a character that is not ASCII, for it makes its whole piece slow.
-CUT = re.compile(r"(?<=[!-~])[ \n]")
-LARGE_PIECE = 2**14
-PIECE = 2**11
+# Cuts a text without special tokens into pre-tokens.
+Split = Callable[[str], Iterable[str]]
 
 # Files of at most this many bytes are not worth the start of another process.
 CHUNK_BYTES = 4 * 2**20
@@ -40,13 +31,25 @@ CHUNK_BYTES = 4 * 2**20
 MAX_WORKERS = 61
 
 
+def without_repeats(special_tokens: Iterable[str]) -> list[str]:
+    """Return the special tokens, each once.
+
+    Raises:
+        TypeError: they are a single string, which would be taken letter by letter.
+    """
+    if isinstance(special_tokens, str):
+        raise TypeError(f"special tokens are a list of strings, not {special_tokens!r} alone")
+    return list(dict.fromkeys(special_tokens))
+
+
 def special_token_pattern(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:
     """A pattern with one group that matches any special token, the longest where several match.
 
     Raises:
+        TypeError: the special tokens are a single string, whose letters they would be.
         ValueError: a special token is empty.
     """
-    longest_first = sorted(special_tokens, key=len, reverse=True)
+    longest_first = sorted(without_repeats(special_tokens), key=len, reverse=True)
     if not longest_first:
         return None
     if not longest_first[-1]:
@@ -54,30 +57,18 @@ def special_token_pattern(special_tokens: Iterable[str]) -> regex.Pattern[str] |
     return regex.compile("(" + "|".join(map(regex.escape, longest_first)) + ")")
 
 
-def pretokenize(text: str) -> Iterator[list[str]]:
-    """The pre-tokens of a text without special tokens, those of a piece at a time.
+def pretokenize(text: str) -> list[str]:
+    """Return the pre-tokens of a text without special tokens.
 
-    >>> list(pretokenize("we'll  see"))
-    [['we', "'ll", ' ', ' see']]
+    >>> pretokenize("we'll  see")
+    ['we', "'ll", ' ', ' see']
     """
-    for large in pieces(text, LARGE_PIECE):
-        if len(large) >= PIECE and large.isascii() and BORDER not in large:
-            yield ascii_pretokens(large)
-        else:
-            for piece in pieces(large, PIECE):
-                yield (ASCII_PRETOKEN if piece.isascii() else PRETOKEN).findall(piece)
+    return PRETOKEN.findall(text)
 
 
-def pieces(text: str, size: int) -> Iterator[str]:
-    """A text, cut where that changes no pre-token into pieces that are hardly longer than size."""
-    start = 0
-    while cut := CUT.search(text, start + size):
-        yield text[start : cut.start()]
-        start = cut.start()
-    yield text[start:]
-
-
-def count_pretokens(text: str, special_tokens: Iterable[str]) -> Counter[str]:
+def count_pretokens(
+    text: str, special_tokens: Iterable[str], split: Split = pretokenize
+) -> Counter[str]:
     """Count the pre-tokens of a text, special tokens left out.
 
     >>> count_pretokens("a a<|b|> a", ["<|b|>"])
@@ -86,8 +77,7 @@ def count_pretokens(text: str, special_tokens: Iterable[str]) -> Counter[str]:
     special = special_token_pattern(special_tokens)
     counts: Counter[str] = Counter()
     for segment in [text] if special is None else special.split(text)[::2]:
-        for pretokens in pretokenize(segment):
-            counts.update(pretokens)
+        counts.update(split(segment))
     return counts
 
 
@@ -96,6 +86,7 @@ def count_pretokens_in_file(
     special_tokens: Sequence[str],
     num_workers: int | None = None,
     chunk_bytes: int = CHUNK_BYTES,
+    split: Split = pretokenize,
 ) -> Counter[str]:
     """Count the pre-tokens of a UTF-8 file as it is: line ends and blanks are kept.
 
@@ -104,20 +95,22 @@ def count_pretokens_in_file(
         special_tokens: Left out, and no pre-token reaches across them.
         num_workers: Processes; by default as many as there are CPUs. The result is the same.
         chunk_bytes: A worker reads about as much at once.
+        split: Cuts a text into pre-tokens.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is not UTF-8; the message tells where.
     """
     boundaries = find_chunk_boundaries(path, special_tokens, chunk_bytes)
-    chunks = [(Path(path), a, b, tuple(special_tokens)) for a, b in itertools.pairwise(boundaries)]
+    chunks = list(itertools.pairwise(boundaries))
+    count = partial(count_pretokens_in_chunk, Path(path), tuple(special_tokens), split)
     num_workers = min(num_workers or os.cpu_count() or 1, len(chunks), MAX_WORKERS)
     if num_workers <= 1:
-        return sum_counts(map(count_pretokens_in_chunk, chunks))
+        return sum_counts(map(count, chunks))
     # Spawned, for a fork of a process with threads (torch has some) can hang.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(num_workers, mp_context=context) as executor:
-        return sum_counts(executor.map(count_pretokens_in_chunk, chunks))
+        return sum_counts(executor.map(count, chunks))
 
 
 def sum_counts(counters: Iterable[Counter[str]]) -> Counter[str]:
@@ -128,10 +121,11 @@ def sum_counts(counters: Iterable[Counter[str]]) -> Counter[str]:
     return total
 
 
-def count_pretokens_in_chunk(chunk: tuple[Path, int, int, tuple[str, ...]]) -> Counter[str]:
+def count_pretokens_in_chunk(
+    path: Path, special_tokens: Sequence[str], split: Split, chunk: tuple[int, int]
+) -> Counter[str]:
     """Count the pre-tokens of the bytes from start to end of a file."""
-    path, start, end, special_tokens = chunk
-    return count_pretokens(read_chunk(path, start, end), special_tokens)
+    return count_pretokens(read_chunk(path, *chunk), special_tokens, split)
 
 
 def read_chunk(path: Path, start: int, end: int) -> str:

@@ -15,13 +15,13 @@ import torch
 
 from cs336_basics.checkpoint import save_checkpoint
 from cs336_basics.data import get_batch
+from cs336_basics.fast.train_bpe import train_bpe
 from cs336_basics.files import write_json
 from cs336_basics.generate import TINY_MODEL
 from cs336_basics.gpt import GPT
 from cs336_basics.model import cross_entropy
 from cs336_basics.optimizer import AdamW, clip_gradients, get_lr_cosine_schedule
 from cs336_basics.tokenizer import Tokenizer
-from cs336_basics.train_bpe import train_bpe
 from cs336_basics.training.tokens import END_OF_TEXT
 from cs336_checks.draws import Draws
 from tests.texts import stories

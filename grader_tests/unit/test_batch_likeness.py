@@ -59,7 +59,7 @@ def test_what_was_handed_out_does_not_count(tmp_path: Path) -> None:
     given = build(ASSIGNMENT).files
     package = {name: text for name, text in given.items() if name.endswith(".py")}
     assert "tests/conftest.py" in package
-    model = package["cs336_basics/layers.py"]
+    model = package["cs336_basics/model.py"]
     linear = model.replace(b"raise NotImplementedError", b"return x @ self.weight.T #", 1)
     assert linear != model
     entire = "\n\n".join(
@@ -67,7 +67,7 @@ def test_what_was_handed_out_does_not_count(tmp_path: Path) -> None:
     )
     written = {
         **{name: {} for name in ("untouched", "none")},
-        **{name: {"cs336_basics/layers.py": linear} for name in ("first", "second")},
+        **{name: {"cs336_basics/model.py": linear} for name in ("first", "second")},
         **{name: {"cs336_basics/own.py": entire.encode()} for name in ("original", "copy")},
         "other": {"cs336_basics/own.py": OTHER.encode() * 20},
     }

@@ -186,6 +186,7 @@ def test_no_new_options() -> None:
             "path",
         ],
         "handout": ["--assignment", "--track", "--update", "out"],
+        "new": ["path"],
         "package gradescope": ["--assignment", "--minutes", "--track", "out"],
         "regrade": ["--cluster", "--jobs", "--write", "report_dir"],
     }

@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
+from cs336_basics.fast import train_bpe as fast
 from cs336_basics.train_bpe import merge_pairs, train_bpe
 from cs336_checks.draws import Draws
 from tests.texts import END_OF_TEXT, beginnings, foreign, messy, stories
@@ -70,8 +71,10 @@ def test_merges_equal_those_of_the_slow_twin(counts: dict[bytes, int]) -> None:
     expected, _ = slow_merges(counts, 100)
     assert merge_pairs(counts, 100) == expected
     assert merge_pairs(counts, 3) == expected[:3]
+    assert fast.merge_pairs(counts, 100) == expected
+    assert fast.merge_pairs(counts, 3) == expected[:3]
     # More tokens than 16 bits can name.
-    assert merge_pairs(counts, 70_000)[:100] == expected
+    assert fast.merge_pairs(counts, 70_000)[:100] == expected
 
 
 @given(repetitive_word_counts)
@@ -96,6 +99,7 @@ def test_merges_equal_those_of_tokenizers(counts: dict[str, int]) -> None:
     encoded = {word.encode(): count for word, count in counts.items()}
     merge_count = max((n for n in range(8) if not slow_merges(encoded, n)[1]), default=0)
     merges = merge_pairs(encoded, merge_count)
+    assert fast.merge_pairs(encoded, merge_count) == merges
     assume(merges)
     assert merges == merges_of_tokenizers(counts, len(merges))
 
@@ -140,7 +144,9 @@ def test_training_on_text(tmp_path: Path, seed: int) -> None:
     pretokens = Counter(
         word.encode() for text in documents for word in regex.findall(GPT2_PATTERN, text)
     )
-    assert train_bpe(path, 317, [END_OF_TEXT])[1] == slow_merges(pretokens, 60)[0]
+    trained = train_bpe(path, 317, [END_OF_TEXT])
+    assert trained[1] == slow_merges(pretokens, 60)[0]
+    assert fast.train_bpe(path, 317, [END_OF_TEXT]) == trained
 
 
 SPECIALS = ["<|a|>", "<|a|><|a|>", "|>", "aa", "é", *(f"<{number}>" for number in range(100))]
@@ -167,7 +173,8 @@ def test_training_on_adversarial_text(tmp_path: Path, name: str) -> None:
         for word in regex.findall(GPT2_PATTERN, part)
     )
     expected, _ = slow_merges(pretokens, 200)
-    assert train_bpe(path, 256 + len(SPECIALS) + 200, SPECIALS, 1)[1] == expected
+    for train in (train_bpe, fast.train_bpe):
+        assert train(path, 256 + len(SPECIALS) + 200, SPECIALS, 1)[1] == expected
 
 
 def test_hash_seed_changes_nothing(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cs336_basics import pretokenization, tokenizer
-from cs336_basics.ascii_pretokens import BORDER, ascii_pretokens
-from cs336_basics.batch_merging import BatchMerger
-from cs336_basics.pretokenization import ASCII_PRETOKEN, PRETOKEN, pretokenize
+from cs336_basics.fast import pretokenization, tokenizer
+from cs336_basics.fast.ascii_pretokens import BORDER, ascii_pretokens
+from cs336_basics.fast.batch_merging import BatchMerger
+from cs336_basics.fast.pretokenization import ASCII_PRETOKEN, split
+from cs336_basics.fast.tokenizer import FastTokenizer
+from cs336_basics.pretokenization import PRETOKEN
 from cs336_basics.tokenizer import Tokenizer
 from cs336_basics.train_bpe import merge_pairs
 from cs336_checks.draws import Draws
@@ -62,14 +64,14 @@ def test_pieces_change_no_pretoken(text: str, sizes: tuple[int, int]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pretokenization, "LARGE_PIECE", sizes[0])
         patched.setattr(pretokenization, "PIECE", sizes[1])
-        assert list(chain.from_iterable(pretokenize(text))) == PRETOKEN.findall(text)
+        assert list(split(text)) == PRETOKEN.findall(text)
 
 
-def tokenizer_of(merges: Merges) -> Tokenizer:
+def tokenizer_of(merges: Merges) -> FastTokenizer:
     """A tokenizer with all tokens that merges speak of."""
     tokens = dict.fromkeys([*(bytes([byte]) for byte in range(256)), *chain.from_iterable(merges)])
     tokens |= dict.fromkeys(first + second for first, second in merges)
-    return Tokenizer(dict(enumerate(tokens)), merges)
+    return FastTokenizer(dict(enumerate(tokens)), merges)
 
 
 def slow_merge(word: bytes, merges: Merges) -> list[bytes]:
@@ -94,6 +96,7 @@ def test_words_are_merged_as_the_slow_twin_merges_them(merges: Merges, words: li
     made = tokenizer_of(merges)
     expected = [slow_merge(word, merges) for word in words]
     assert [made.merge(word) for word in words] == expected
+    assert [Tokenizer.merge(made, word) for word in words] == expected
     if merges:
         merger = BatchMerger(made.ranks, made.token_ids)
         for found in (merger.encode(words), merger.merge(words)):
@@ -121,7 +124,7 @@ def test_a_long_text_is_encoded_as_tiktoken_does() -> None:
     end = "<|endoftext|>"
     text = end.join([*stories(draw, 3), foreign(draw, 300), messy(draw, 300), "x" * 100, ""])
     vocabulary = gpt2(end)
-    made = Tokenizer(vocabulary.tokens, vocabulary.merges, [end])
+    made = FastTokenizer(vocabulary.tokens, vocabulary.merges, [end])
     for _ in range(2):
         assert made.encode(text) == vocabulary.encode(text, [end])
         assert len(made.cache) <= 4
@@ -141,13 +144,15 @@ def test_any_text_is_encoded_as_tiktoken_does(text: str, specials: tuple[str, ..
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tokenizer, "LONG_TEXT", 0)
         patched.setattr(pretokenization, "PIECE", 20)
-        assert Tokenizer(vocabulary.tokens, vocabulary.merges, specials).encode(text) == expected
+        fast = FastTokenizer(vocabulary.tokens, vocabulary.merges, specials)
+        assert fast.encode(text) == expected
+        assert list(fast.encode_iterable(text)) == expected
 
 
 @pytest.mark.usefixtures("small_pieces")
 def test_a_vocabulary_without_a_byte_of_the_text_is_told() -> None:
     """As in a short text, and what could be encoded meanwhile is not forgotten half done."""
-    made = Tokenizer({0: b"a", 1: b" ", 2: b" a"}, [(b" ", b"a")])
+    made = FastTokenizer({0: b"a", 1: b" ", 2: b" a"}, [(b" ", b"a")])
     assert made.encode("a a a") == [0, 2, 2]
     with pytest.raises(ValueError, match=r"no token b'x' and cannot encode ' x'"):
         made.encode("a a x")
@@ -162,13 +167,13 @@ def test_ids_may_be_any_numbers(id_of: Callable[[int], int]) -> None:
     vocab = {id_of(rank): token for rank, token in vocabulary.tokens.items()}
     text = story(Draws(0, "any ids"))
     expected = [id_of(rank) for rank in vocabulary.encode(text)]
-    assert Tokenizer(vocab, vocabulary.merges).encode(text) == expected
+    assert FastTokenizer(vocab, vocabulary.merges).encode(text) == expected
 
 
 def test_a_long_word_takes_no_square() -> None:
     """One pre-token of 256 KiB; with the square of it this would never end."""
     vocabulary = gpt2()
-    made = Tokenizer(vocabulary.tokens, vocabulary.merges)
+    made = FastTokenizer(vocabulary.tokens, vocabulary.merges)
     ids = made.encode("a" * 2**18)
     assert made.decode(ids) == "a" * 2**18
     assert len(set(ids)) == 1

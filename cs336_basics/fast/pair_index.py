@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cs336_basics.train_bpe import BYTES
+
 Pair = tuple[int, int]
 Tokens = npt.NDArray[np.unsignedinteger]
 Integers = npt.NDArray[np.int64]
 
-BYTE_TOKENS = [bytes([byte]) for byte in range(256)]
 INVERTED_BYTES = bytes(reversed(range(256)))
 
 
@@ -71,7 +72,7 @@ class PairIndex:
     """
 
     def __init__(self, word_counts: Mapping[bytes, int], num_merges: int) -> None:
-        self.tokens = list(BYTE_TOKENS)
+        self.tokens = list(BYTES)
         self.sort_keys = [descending(token) for token in self.tokens]
         self.lengths = np.ones(256 + num_merges, dtype=np.int64)
         # Half the memory where ids fit, and NumPy sorts 16 bits in linear time.

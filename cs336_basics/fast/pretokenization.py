@@ -1,0 +1,46 @@
+"""Cuts long texts into pre-tokens: by arrays where they are of ASCII characters alone."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from cs336_basics.fast.ascii_pretokens import BORDER, ascii_pretokens
+from cs336_basics.pretokenization import PRETOKEN
+
+# PRETOKEN for text of ASCII characters alone, where Python's own expressions take half the time.
+ASCII_PRETOKEN = re.compile(
+    r"'(?:[sdmt]|ll|ve|re)| ?+[A-Za-z]++| ?+[0-9]++| ?+[^\sA-Za-z0-9]++|\s+(?!\S)|\s+", re.ASCII
+)
+# Where a text can be cut, and into pieces of how many characters: large ones for arrays, and small
+# ones where there is a character that is not ASCII, for it makes its whole piece slow.
+CUT = re.compile(r"(?<=[!-~])[ \n]")
+LARGE_PIECE = 2**14
+PIECE = 2**11
+
+
+def split_in_pieces(text: str) -> Iterator[list[str]]:
+    """Yield the pre-tokens of a text without special tokens, those of a piece at a time.
+
+    >>> list(split_in_pieces("we'll  see"))
+    [['we', "'ll", ' ', ' see']]
+    """
+    for large in pieces(text, LARGE_PIECE):
+        if len(large) >= PIECE and large.isascii() and BORDER not in large:
+            yield ascii_pretokens(large)
+        else:
+            for piece in pieces(large, PIECE):
+                yield (ASCII_PRETOKEN if piece.isascii() else PRETOKEN).findall(piece)
+
+
+def split(text: str) -> Iterator[str]:
+    """Return the pre-tokens of a text without special tokens."""
+    return chain.from_iterable(split_in_pieces(text))
+
+
+def pieces(text: str, size: int) -> Iterator[str]:
+    """A text, cut where that changes no pre-token into pieces that are hardly longer than size."""
+    start = 0
+    while cut := CUT.search(text, start + size):
+        yield text[start : cut.start()]
+        start = cut.start()
+    yield text[start:]
