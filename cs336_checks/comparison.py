@@ -1,7 +1,7 @@
-"""What a check finds: a comparison, the failure that comes of it, the exception it asked for."""
+"""Comparisons of a check, the failures that come of them, exceptions that it asks for."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -47,6 +47,7 @@ class Comparison:
         tolerance: how far numbers may differ.
         same_dtype: whether the dtype must be the same, not only of the same kind.
         position: how many comparisons of the same case came before.
+        meaning: the bytes that each integer of a list stands for, as a token id does.
     """
 
     check: str
@@ -56,21 +57,27 @@ class Comparison:
     tolerance: Tolerance
     same_dtype: bool = False
     position: int = 0
+    meaning: Mapping[int, bytes] | None = None
 
     def facts(self, *, reveal: bool) -> str | None:
-        """What differs from the first expected value, or None if one of them matches."""
+        """Return what differs from the first expected value, or None if one of them matches."""
         if self.is_oversized():
             return self.oversize()
         found = [
             difference(
-                self.actual, value, self.tolerance, same_dtype=self.same_dtype, reveal=reveal
+                self.actual,
+                value,
+                self.tolerance,
+                same_dtype=self.same_dtype,
+                reveal=reveal,
+                meaning=self.meaning,
             )
             for value in self.expected
         ]
         return None if None in found else found[0]
 
     def is_oversized(self) -> bool:
-        """Whether there is too much of it to be looked at closely."""
+        """Return True if there is too much of it to be looked at closely."""
         return size(self.actual, self.most()) > self.most()
 
     def most(self) -> int:
@@ -80,7 +87,7 @@ class Comparison:
         return max(MOST_ITEMS, MOST_TIMES * max(map(size, self.expected)))
 
     def oversize(self) -> str:
-        """What is told where there is too much of it."""
+        """Return what is told where there is too much of it."""
         expected = self.expected[0]
         if not isinstance(expected, list):
             return f"More than {self.most():,} numbers are far too many; none was compared."
@@ -124,7 +131,7 @@ def size(value: object, most: float = math.inf) -> int:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What explains a failed comparison.
+    """An explanation of a failed comparison.
 
     Attributes:
         statement: what gives the same output, or what the difference looks like.
@@ -205,7 +212,7 @@ def assert_refuses(call: Callable[[T], object], allowed: T, refused: T, what: st
 
 
 def is_finite(value: object) -> bool:
-    """Whether nothing in a tensor, array or number is NaN or infinite.
+    """Return True if nothing in a tensor, array or number is NaN or infinite.
 
     What holds no numbers at all is left for a comparison to name.
     """

@@ -1,4 +1,4 @@
-"""Says which known mistake a failed comparison shows, and never guesses.
+"""Names the known mistake that a failed comparison shows, and never guesses.
 
 A mistake is named where the output agrees with what it gives, within the tolerance that right work
 is held to, at places where it is wrong, and in enough of them that it is no accident.
@@ -230,7 +230,7 @@ def rounded(numbers: Numbers) -> Numbers:
 
 
 def bits_of_items(actual: list[object], expected: object) -> float:
-    """The same for lists that are equal: what the items tell that are not the expected ones."""
+    """Return the bits for equal lists: what the items tell that are not the expected ones."""
     if not isinstance(expected, list):
         return 0.0
     got, wanted = Counter(map(repr, actual)), Counter(map(repr, expected))
@@ -245,7 +245,7 @@ def accused(suspect: Suspect, problem: str) -> tuple[Mistake, ...]:
 
 
 def own(found: Match, problem: str) -> bool:
-    """Whether it holds a mistake of the problem itself."""
+    """Return True if it holds a mistake of the problem itself."""
     return any(mistake.problem == problem for mistake in found.suspect.mistakes)
 
 

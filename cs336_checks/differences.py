@@ -1,10 +1,10 @@
-"""What differs between two values, and by how much.
+"""Differences between two values, in words.
 
 Facts come in one order: kind, then shape, dtype, NaN, and only then how many numbers differ and by
 how much.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,10 @@ import torch
 SHOWN = 5
 # Around the first difference of two sequences, this many items are shown on either side.
 CONTEXT = 4
+# So many pieces of text are shown where two lists of token ids part.
+PIECES = 3
+# So many characters of two texts are shown on either side of where they part.
+TEXT = 20
 
 # Equivalent float32 computations differ by about this much of the largest number.
 ROUNDING = 1e-6
@@ -62,8 +66,9 @@ def difference(
     *,
     same_dtype: bool = False,
     reveal: bool = False,
+    meaning: Mapping[int, bytes] | None = None,
 ) -> str | None:
-    """What differs between the actual and the expected value, or None if nothing does.
+    """Return what differs between the actual and the expected value, or None if nothing does.
 
     Args:
         actual: what the submission returned.
@@ -72,9 +77,10 @@ def difference(
         same_dtype: whether, say, float64 is a failure where float32 is expected. Otherwise only
             the kind matters: floating point, integer or boolean.
         reveal: whether the text may show expected values.
+        meaning: the bytes that each integer of a list stands for, as a token id does.
     """
     if isinstance(expected, list):
-        return sequence_difference(actual, expected, reveal=reveal)
+        return sequence_difference(actual, expected, meaning, reveal=reveal)
     wanted = as_array(expected)
     if wanted is None:
         raise TypeError(f"cannot compare with a {type(expected).__name__}")
@@ -112,12 +118,12 @@ def distance(
 
 
 def of_kind(value: object) -> str:
-    """What a value is, as the end of a sentence, and what is the likely cause."""
+    """Return what a value is, as the end of a sentence, and the likely cause."""
     return "None. Is a return statement missing?" if value is None else f"{kind(value)}."
 
 
 def kind(value: object) -> str:
-    """What a value is, in words for a failure."""
+    """Return what a value is, in words for a failure."""
     if isinstance(value, torch.Tensor):
         return f"a tensor on the {value.device.type} device"
     return f"of type {getattr(value, 'type_name', type(value).__name__)}"
@@ -132,7 +138,7 @@ def number_kind(array: Array) -> str:
 def number_difference(
     got: Array, wanted: Array, tolerance: Tolerance, *, reveal: bool
 ) -> str | None:
-    """What differs between two arrays of one shape and kind."""
+    """Return what differs between two arrays of one shape and kind, or None."""
     actual, expected = got.astype(np.float64), wanted.astype(np.float64)
     error = errors(actual, expected)
     unexpected = ~np.isfinite(actual) & (error > 0)
@@ -206,8 +212,14 @@ def places(
     return "First places that differ:\n" + "\n".join(lines)
 
 
-def sequence_difference(actual: object, expected: list[object], *, reveal: bool) -> str | None:
-    """The first difference between two lists, with what stands around it."""
+def sequence_difference(
+    actual: object,
+    expected: list[object],
+    meaning: Mapping[int, bytes] | None,
+    *,
+    reveal: bool,
+) -> str | None:
+    """Return the first difference between two lists, with what stands around it."""
     if isinstance(actual, torch.Tensor | np.ndarray):
         actual = actual.tolist()
     if not isinstance(actual, list | tuple):
@@ -222,11 +234,51 @@ def sequence_difference(actual: object, expected: list[object], *, reveal: bool)
     )
     facts = f"The first difference is at item {at} of {len(wanted)}"
     facts += f"; yours has {len(got)} items." if len(got) != len(wanted) else "."
+    if meaning is not None:
+        facts = f"{facts} {in_pieces(got, wanted, at, meaning, reveal=reveal)}"
     around = slice(max(0, at - CONTEXT), at + CONTEXT + 1)
     facts += f"\n  yours:    {clipped(got[around])}"
     if reveal:
         facts += f"\n  expected: {clipped(wanted[around])}"
     return facts
+
+
+def in_pieces(
+    got: list[object],
+    wanted: list[object],
+    at: int,
+    meaning: Mapping[int, bytes],
+    *,
+    reveal: bool,
+) -> str:
+    """Return a sentence on the pieces of text that two lists of token ids go on with."""
+
+    def piece(item: object) -> bytes:
+        return meaning.get(item, b"?") if isinstance(item, int) else b"?"
+
+    def pieces(ids: list[object]) -> str:
+        shown = [repr(piece(item).decode("utf-8", "replace")) for item in ids[at : at + PIECES]]
+        return ", ".join(shown) or "nothing"
+
+    before = b"".join(map(piece, wanted[max(0, at - CONTEXT) : at])).decode("utf-8", "replace")
+    after = f"After {before!r}, yours" if before else "Yours"
+    where = f" where {pieces(wanted)} is expected" if reveal else ""
+    return f"{after} goes on with {pieces(got)}{where}."
+
+
+def text_difference(actual: object, expected: str, *, reveal: bool) -> str:
+    """Return a sentence on where a text differs from the expected one."""
+    if not isinstance(actual, str):
+        return f"A text is expected; yours is {of_kind(actual)}"
+    pairs = zip(actual, expected, strict=False)
+    shorter = min(len(actual), len(expected))
+    at = next((i for i, (a, e) in enumerate(pairs) if a != e), shorter)
+    before = f"After {expected[max(0, at - TEXT) : at]!r}, yours" if at else "Yours"
+    got, wanted = (
+        repr(text[at : at + TEXT]) if text[at:] else "nothing" for text in (actual, expected)
+    )
+    where = f" where {wanted} is expected" if reveal else ""
+    return f"{before} goes on with {got}{where}."
 
 
 def with_tuples(items: Sequence[object]) -> list[object]:
@@ -235,7 +287,7 @@ def with_tuples(items: Sequence[object]) -> list[object]:
 
 
 def same_kind(actual: object, expected: object) -> bool:
-    """Whether 1 is not mistaken for True or 1.0."""
+    """Return True if two items are equal and of one type: 1 is neither True nor 1.0."""
     if isinstance(actual, tuple) and isinstance(expected, tuple):
         return all(map(same_kind, actual, expected))
     return isinstance(actual, bool) == isinstance(expected, bool) and isinstance(

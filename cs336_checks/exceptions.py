@@ -1,4 +1,4 @@
-"""Says in a sentence what an exception of a submission most often means."""
+"""Explains in a sentence what an exception of a submission most often means."""
 
 import re
 
@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 def remark(error: BaseException) -> str:
-    """What an exception means, or nothing where it speaks for itself.
+    """Return what an exception means, or an empty text where it speaks for itself.
 
     Args:
         error: the submission's own, or one that carries its type's name and its text.

@@ -1,4 +1,4 @@
-"""Tells a failed case in words: what was asked, what was found and where, how to run it alone.
+"""Describes a failed case: what was asked, what was found and where, how to run it alone.
 
 Whoever wants a traceback asks for one: --tb=short, --pdb.
 """
@@ -18,8 +18,8 @@ from .rubric import Lead
 from .suite_folder import SuiteFolder, suite_folder
 
 HERE = Path(__file__).parent
-# An exception may speak of every weight of a model.
-MOST_LINES = 24
+# An exception may speak of every weight of a model, and a sentence may repeat one.
+MOST_LINES, MOST_CHARACTERS = 8, 600
 MOST_PLACES = 4
 
 
@@ -45,13 +45,13 @@ class Failure:
 
 
 def run_pytest() -> str:
-    """What runs the checks here: where uv is not installed, the Makefile's own copy of it."""
+    """Return the command that runs the checks: uv, or the Makefile's own copy of it."""
     own = Path(".uv", "bin", "uv")
     return f"{'uv' if shutil.which('uv') or not own.is_file() else own} run pytest"
 
 
 def import_failure(error: Exception, suite: SuiteFolder, folder: Path | None) -> str:
-    """What is told where the adapters cannot be imported, so that there is nothing to check.
+    """Return what is told where the adapters cannot be imported, so that nothing is checked.
 
     Args:
         error: what was raised.
@@ -127,19 +127,21 @@ def compared(made: Finding, error: CheckFailedError, lead: Lead) -> Finding:
 
 
 def cut(text: str) -> str:
-    """Return the first lines of a text."""
+    """Return the beginning of a text, and how much is left out."""
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]} … ({len(text) - MOST_CHARACTERS:,} more characters)"
     lines = text.split("\n")
     more = len(lines) - MOST_LINES
     return "\n".join([*lines[:MOST_LINES], *([f"({more} more lines)"] if more > 0 else [])])
 
 
 def is_found_by_check(error: BaseException, raised: bool) -> bool:
-    """Whether the check itself found something wrong, and nothing else was raised."""
+    """Return True if the check itself found something wrong, and nothing else was raised."""
     return isinstance(error, AssertionError | pytest.fail.Exception) and not raised
 
 
 def found(error: BaseException, raised: bool) -> str:
-    """What an exception says, what it most often means first.
+    """Return what an exception says, what it most often means first.
 
     Args:
         error: the exception.
@@ -157,7 +159,7 @@ def found(error: BaseException, raised: bool) -> str:
 
 
 def where(error: BaseException, suite: SuiteFolder, folder: Path | None) -> tuple[bool, list[str]]:
-    """Whether an exception comes from the student's code, and the lines that led to it.
+    """Return True if an exception comes from the student's code, and the lines that led to it.
 
     Args:
         error: the exception.
@@ -183,7 +185,7 @@ def where(error: BaseException, suite: SuiteFolder, folder: Path | None) -> tupl
 
 
 def is_of_the_suite(frame: traceback.FrameSummary, suite: SuiteFolder) -> bool:
-    """Whether a line is of the checks, or of what they are made with."""
+    """Return True for a line of the checks, or of this library."""
     path = Path(frame.filename)
     of_checks = path.parent == suite.path and path.name != "adapters.py"
     return of_checks or path.is_relative_to(HERE)

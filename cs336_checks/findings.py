@@ -1,4 +1,4 @@
-"""What failed cases found, each cause told once."""
+"""Findings of failed cases, each cause told once."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ class Clarity(IntEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a failed case found.
+    """The finding of a failed case.
 
     Attributes:
         check: the test function.

@@ -1,4 +1,4 @@
-"""What known mistakes return at seed 0, in short: enough to recognise it, too little to learn from.
+"""Results of known mistakes at seed 0, in short: enough to recognise, too little to learn from.
 
 One file holds the sentences of all mistakes; one for each test file holds, for every comparison,
 sampled elements of what each mistake that changes it gives, or a digest where that is a list.
@@ -121,7 +121,7 @@ class FingerprintFolder:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """What some mistakes give for one comparison, in one shape and dtype.
+    """Results of some mistakes for one comparison, in one shape and dtype.
 
     Attributes:
         alike: a fingerprint without its numbers.

@@ -1,4 +1,4 @@
-"""Says what a wrong tensor looks like beside the right one, where that holds for all of it.
+"""Describes a wrong tensor beside the right one, where that holds for all of it.
 
 Each question below returns one sentence or nothing. The first that returns a sentence is told.
 """
@@ -30,7 +30,7 @@ Places = npt.NDArray[np.bool_]
 
 
 def examine(comparison: Comparison) -> str:
-    """What a failed comparison's value looks like beside what is expected, or nothing."""
+    """Return what a failed comparison's value looks like, or an empty text."""
     actual, expected = comparison.actual, comparison.expected[0]
     if isinstance(expected, list):
         return examine_list(actual, expected)
@@ -45,12 +45,12 @@ def examine(comparison: Comparison) -> str:
 
 
 def telling(array: Array) -> bool:
-    """Whether an array has enough different numbers for a likeness to mean something."""
+    """Return True if an array has enough different numbers for a likeness to mean something."""
     return array.dtype.kind in "iuf" and np.unique(array).size >= ENOUGH_NUMBERS
 
 
 class Pair:
-    """What came and what is expected.
+    """A value that came, and the expected one.
 
     Attributes:
         got: what came.
@@ -72,7 +72,7 @@ class Pair:
         return np.asarray(errors(got, wanted) <= self.tolerance.allowed(wanted) + self.noise)
 
     def agrees(self, got: Numbers, wanted: Numbers) -> bool:
-        """Whether all numbers do, and are many enough to say so."""
+        """Return True if all numbers do, and there are enough of them."""
         return got.shape == wanted.shape and telling(wanted) and bool(self.near(got, wanted).all())
 
 
@@ -92,7 +92,7 @@ def in_another_order(pair: Pair) -> str:
 
 
 def reshaped(pair: Pair) -> str:
-    """The same numbers in one row, in another shape."""
+    """Return a sentence if the numbers are the same in one row, in another shape."""
     if pair.agrees(pair.got.reshape(-1), pair.wanted.reshape(-1)):
         return "The numbers are right, and in the right order: only the shape is another."
     return ""

@@ -1,4 +1,4 @@
-"""Says of what kind the first difference between two lists is: token ids, tokens, merges."""
+"""Describes the first difference between two lists: token ids, tokens, merges."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +12,7 @@ KINDS = {"int", "str", "bytes"}
 
 
 def examine_list(actual: object, expected: list[object]) -> str:
-    """What a wrong list looks like beside the right one, or nothing."""
+    """Return what a wrong list looks like beside the right one, or an empty text."""
     if not isinstance(actual, list | tuple) or len(expected) < ENOUGH_ITEMS or not actual:
         return ""
     got, wanted = with_tuples(actual), with_tuples(expected)
@@ -89,12 +89,12 @@ def offset(got: list[object], wanted: list[object]) -> str:
 
 
 def is_id(item: object) -> bool:
-    """Whether an item is an integer."""
+    """Return True for an integer."""
     return isinstance(item, int) and not isinstance(item, bool)
 
 
 def reversed_order(got: list[object], wanted: list[object]) -> str:
-    """The same items, backwards or in another order."""
+    """Return a sentence if the items are the same, backwards or in another order."""
     if len(got) < ENOUGH_ITEMS or Counter(got) != Counter(wanted):
         return ""
     if got == wanted[::-1]:

@@ -65,7 +65,7 @@ def worst_of_blocks(grid: npt.NDArray[np.int64], down: int, across: int) -> npt.
 
 
 def axes_in_words(shape: tuple[int, ...], axes: tuple[int, ...], step: int) -> str:
-    """What runs along one side of the grid: ``axes 0, 1 (3 by 2), 2 to a cell``."""
+    """Return what runs along one side of the grid: ``axes 0, 1 (3 by 2), 2 to a cell``."""
     if not axes:
         return "a single row"
     kind = "axis" if len(axes) == 1 else "axes"

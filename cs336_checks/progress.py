@@ -1,4 +1,4 @@
-"""Tells at the end of a run how far the work is, problem by problem, and what to do next.
+"""Shows at the end of a run how far the work is, problem by problem, and what to do next.
 
 What is not written yet is no failure to read about: it is counted, and the first one named. Advice
 that was not followed is a line at the end, unless advice is all that is run.
@@ -117,7 +117,7 @@ class Progress:
         return not text or text.partition(":")[0] in self.rubric.problems
 
     def is_advice(self, item: pytest.Item) -> bool:
-        """Whether a case is of a check that earns no points."""
+        """Return True for a case of a check that earns no points."""
         name = getattr(item, "originalname", "")
         problem = self.rubric.problems.get(self.problem_of.get(name, ""))
         return problem is not None and name in problem.advice
@@ -210,7 +210,7 @@ class Progress:
         write(terminalreporter, told)
 
     def outcomes(self, problem: Problem) -> dict[str, str]:
-        """What became of each check of a problem that was run."""
+        """Return the outcome of each check of a problem that was run."""
         return {
             name: next(one for one in WORST_FIRST if one in self.cases[name])
             for _, name in problem.checks()
@@ -218,12 +218,12 @@ class Progress:
         }
 
     def is_whole(self, problem: Problem) -> bool:
-        """Whether every case of every check was run."""
+        """Return True if every case of every check was run."""
         return all(name in self.cases and name not in self.left_out for _, name in problem.checks())
 
 
 def near_names(asked: str, rubric: Rubric) -> list[str]:
-    """What there is instead of a name that nothing has."""
+    """Return the names that there are, for one that nothing has."""
     known = [*rubric.problems, *rubric.problem_of_checks()]
     words = [word for word in re.findall(r"\w+", asked) if not any(word in one for one in known)]
     near = [one for word in words for one in difflib.get_close_matches(word, known, n=2)]

@@ -49,7 +49,7 @@ def assert_differs(actual: Tensor, other: Tensor, sentence: str) -> None:
 
 
 def without_dropout(call: Callable[[], Tensor]) -> Tensor:
-    """What a call gives in which nothing is to be dropped.
+    """Return the result of a call in which nothing is to be dropped.
 
     Raises:
         CheckFailedError: it gives no tensor, or a second call something else.

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from .comparison import CheckFailedError, Comparison, Explanation
-from .differences import Array, Tolerance, as_array, kind
+from .differences import Array, Tolerance, as_array, kind, text_difference
 from .pictures import error_picture
 
 DEFAULT_ATOL = 1e-4
@@ -85,7 +85,7 @@ class SnapshotFolder:
 
 
 def equal_entries(one: Entries, other: Entries) -> bool:
-    """Whether two sets of entries are the same to the bit."""
+    """Return True if two sets of entries are the same to the bit."""
     return one.keys() == other.keys() and all(
         (one[name].dtype, one[name].shape, one[name].tobytes())
         == (other[name].dtype, other[name].shape, other[name].tobytes())
@@ -158,7 +158,8 @@ class Snapshot:
         saved = self.expected_values.load(self.check, name)
         if saved is None:
             pytest.fail(f"no snapshot holds {name!r} of {self.check}; write it: make snapshots")
-        self.compare(name, actual, (decode(saved),), self.tolerance(atol, rtol), same_dtype)
+        right = (decode(saved),)
+        self.compare(name, actual, right, self.tolerance(atol, rtol), same_dtype=same_dtype)
 
     def assert_close(
         self,
@@ -170,6 +171,7 @@ class Snapshot:
         atol: float = DEFAULT_ATOL,
         rtol: float = DEFAULT_RTOL,
         same_dtype: bool = False,
+        meaning: Mapping[int, bytes] | None = None,
     ) -> None:
         """Compare with a value that an outside oracle or a law gives.
 
@@ -181,13 +183,33 @@ class Snapshot:
             atol: the absolute error allowed.
             rtol: the error allowed relative to the expected number.
             same_dtype: whether the dtype must be the same, not only of the same kind.
+            meaning: the bytes that each integer of a list stands for, as a token id does.
 
         Raises:
             CheckFailedError: it differs from all of them.
         """
         __tracebackhide__ = True
         right = (expected, *alternatives)
-        self.compare(name, actual, right, self.tolerance(atol, rtol), same_dtype)
+        self.compare(
+            name, actual, right, self.tolerance(atol, rtol), same_dtype=same_dtype, meaning=meaning
+        )
+
+    def assert_text(self, actual: object, expected: str, sentence: str) -> None:
+        """Compare a text, and show where the two part.
+
+        Args:
+            actual: the text that came.
+            expected: the right one.
+            sentence: the requirement that it does not meet otherwise.
+
+        Raises:
+            CheckFailedError: it is another text, or none.
+        """
+        __tracebackhide__ = True
+        if isinstance(actual, str) and actual == expected:
+            return
+        told = text_difference(actual, expected, reveal=self.reveal)
+        raise CheckFailedError(f"{sentence} {told}", self.requirement)
 
     def compare(
         self,
@@ -195,12 +217,14 @@ class Snapshot:
         actual: object,
         expected: tuple[object, ...],
         tolerance: Tolerance,
+        *,
         same_dtype: bool,
+        meaning: Mapping[int, bytes] | None = None,
     ) -> None:
         """Raise a failure that begins with the requirement, if there are facts."""
         __tracebackhide__ = True
         comparison = Comparison(
-            self.check, name, actual, expected, tolerance, same_dtype, self.compared
+            self.check, name, actual, expected, tolerance, same_dtype, self.compared, meaning
         )
         self.compared += 1
         if self.observer is not None:
@@ -219,7 +243,7 @@ class Snapshot:
 
     @property
     def reveal(self) -> bool:
-        """Whether a failure may show expected values: they are public where none are secret."""
+        """True if a failure may show expected values: they are public where none are secret."""
         return self.expected_values is None or self.expected_values.reveal
 
     def tolerance(self, atol: float, rtol: float) -> Tolerance:

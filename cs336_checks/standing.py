@@ -56,7 +56,7 @@ class Row:
         return f"{self.name:<32}{points}  {self.remark()}".rstrip()
 
     def remark(self) -> str:
-        """What became of the checks, in few words."""
+        """Return the outcome of the checks, in few words."""
         total = len(self.outcomes)
         failed = sum(outcome == FAILED for outcome in self.outcomes.values())
         if failed:
@@ -71,7 +71,7 @@ class Row:
 
 
 def next_step(rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str]) -> list[str]:
-    """What to do next: fix what fails, else write what is first in a track that was begun.
+    """Return what to do next: fix what fails, else write what is first in a track that was begun.
 
     Args:
         rows: the problems that were run.
@@ -106,7 +106,7 @@ def next_step(rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str]) 
 
 
 def advice_lines(requirements: Sequence[str]) -> list[str]:
-    """What is good practice and was not followed: the first of it, and how to see the rest.
+    """Return good practice that was not followed: the first of it, and how to see the rest.
 
     Args:
         requirements: what was asked, each with its problem, in the rubric's order.
@@ -124,7 +124,7 @@ def advice_lines(requirements: Sequence[str]) -> list[str]:
 
 
 def to_write(row: Row, word: str, messages: Mapping[str, str]) -> list[str]:
-    """What is to be written for a problem."""
+    """Return what is to be written for a problem."""
     said = messages[row.name].partition(": ")[2] or "write it"
     return [
         "",

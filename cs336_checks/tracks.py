@@ -1,4 +1,4 @@
-"""Says which checks belong to work that was not begun.
+"""Checks that belong to work that was not begun.
 
 The tracks of an assignment can be done one without the other; the rubric says which check belongs
 to which. A grader decides in the same way, except where nothing is filled in: the grader then takes

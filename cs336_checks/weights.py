@@ -53,7 +53,7 @@ class Watched:
         return call
 
     def fault(self) -> str:
-        """What is wrong with how the last call took its weights, or nothing that can be told."""
+        """Return what is wrong with how the last call took its weights, or an empty text."""
         if self._last is None or self._last[1].arguments.get("training"):
             return ""
         try:
@@ -64,7 +64,7 @@ class Watched:
 
 
 def compared(function: Callable[..., Any], given: inspect.BoundArguments) -> str:
-    """The same for a call that is made again, twice as it was and with other weights."""
+    """Return it for a call that is made again, twice as it was and with other weights."""
     others = {name: other(given.arguments[name]) for name in weights(given.signature)}
     first, second = called(function, given, {}), called(function, given, {})
     if not torch.allclose(first, second, rtol=1e-2, atol=1e-3, equal_nan=True):

@@ -32,7 +32,9 @@ def test_encode_gpt2(adapters: Any, snapshot: Snapshot, draw: Draws, kind: str) 
     """With GPT-2's vocabulary, text of any script is encoded to the ids that GPT-2 is given."""
     text = TEXTS[kind](draw)
     ids = tokenizer(adapters, gpt2(END_OF_TEXT), [END_OF_TEXT]).encode(text)
-    snapshot.assert_close(ids, gpt2(END_OF_TEXT).encode(text), "ids")
+    snapshot.assert_close(
+        ids, gpt2(END_OF_TEXT).encode(text), "ids", meaning=gpt2(END_OF_TEXT).tokens
+    )
 
 
 def test_encode_any_text(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -42,7 +44,9 @@ def test_encode_any_text(adapters: Any, snapshot: Snapshot, draw: Draws) -> None
     texts = [messy(draw, 60) for _ in range(20)]
     # The last begins with a mark that tells of its encoding, and that is a character like others.
     for i, text in enumerate([*texts, *texts[:3], "\ufeff" + texts[0]]):
-        snapshot.assert_close(made.encode(text), small.encode(text), f"ids of text {i}")
+        snapshot.assert_close(
+            made.encode(text), small.encode(text), f"ids of text {i}", meaning=small.tokens
+        )
 
 
 def test_encode_pretokens(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -53,7 +57,9 @@ def test_encode_pretokens(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
     every = [(left, right) for left in singles for right in singles]
     small = vocabulary([every[i] for i in draw.permutation(len(every))])
     text = "".join(draw.choices(characters, 1000))
-    snapshot.assert_close(tokenizer(adapters, small).encode(text), small.encode(text), "ids")
+    snapshot.assert_close(
+        tokenizer(adapters, small).encode(text), small.encode(text), "ids", meaning=small.tokens
+    )
 
 
 def test_encode_empty(adapters: Any) -> None:
@@ -68,7 +74,7 @@ def test_encode_shuffled_ids(adapters: Any, snapshot: Snapshot, draw: Draws) -> 
     made = tokenizer(adapters, shuffled, [END_OF_TEXT])
     # One word a line, so that other checks look at pre-tokens.
     text = "\n".join(filter(str.isalpha, story(draw, 12).split()))
-    snapshot.assert_close(made.encode(text), shuffled.encode(text), "ids")
+    snapshot.assert_close(made.encode(text), shuffled.encode(text), "ids", meaning=shuffled.tokens)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +94,9 @@ def test_encode_merge_order(
     halves = [merge.encode().split(b"+") for merge in merges]
     small = vocabulary([(left, right) for left, right in halves])
     expected = [small.ids[token.encode()] for token in tokens.split()]
-    snapshot.assert_close(tokenizer(adapters, small).encode(text), expected, "ids")
+    snapshot.assert_close(
+        tokenizer(adapters, small).encode(text), expected, "ids", meaning=small.tokens
+    )
 
 
 def test_encode_special_tokens(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -111,14 +119,16 @@ def test_encode_special_tokens(adapters: Any, snapshot: Snapshot, draw: Draws) -
     ]
     for i, text in enumerate(texts):
         expected = small.encode(text, special_tokens)
-        snapshot.assert_close(made.encode(text), expected, f"ids of text {i}")
+        snapshot.assert_close(made.encode(text), expected, f"ids of text {i}", meaning=small.tokens)
 
 
 def test_encode_special_tokens_not_given(adapters: Any, snapshot: Snapshot) -> None:
     """Where no special tokens are given, text that looks like one is ordinary text."""
     small = unambiguous(END_OF_TEXT)
     text = f"before{END_OF_TEXT}after"
-    snapshot.assert_close(tokenizer(adapters, small).encode(text), small.encode(text), "ids")
+    snapshot.assert_close(
+        tokenizer(adapters, small).encode(text), small.encode(text), "ids", meaning=small.tokens
+    )
 
 
 @pytest.mark.parametrize("special", ["[SEP]", "^.*$", "(a+b)?|", "\\d+", "a.b"])
@@ -127,7 +137,7 @@ def test_encode_special_tokens_literal(adapters: Any, snapshot: Snapshot, specia
     small = unambiguous(special, END_OF_TEXT)
     pieces = ("SEP a 12", special, " axb", END_OF_TEXT, "| ab aab. 7", special, special)
     ids = tokenizer(adapters, small, [special, END_OF_TEXT]).encode("".join(pieces))
-    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids")
+    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids", meaning=small.tokens)
 
 
 @pytest.mark.parametrize("in_order", [True, False], ids=["shorter first", "longer first"])
@@ -140,29 +150,35 @@ def test_encode_overlapping_special_tokens(
     given = [END_OF_TEXT, longer] if in_order else [longer, END_OF_TEXT]
     pieces = ("one", longer, "two ", END_OF_TEXT, "three", longer, longer, " four", END_OF_TEXT)
     ids = tokenizer(adapters, small, given).encode("".join(pieces))
-    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids")
+    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids", meaning=small.tokens)
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_decode_text(adapters: Any, draw: Draws, kind: str) -> None:
+def test_decode_text(adapters: Any, snapshot: Snapshot, draw: Draws, kind: str) -> None:
     """Decoding the ids of a text gives the text, special tokens included."""
     small = gpt2(END_OF_TEXT, merge_count=1000)
     made = tokenizer(adapters, small, [END_OF_TEXT])
     text = END_OF_TEXT.join(TEXTS[kind](draw) for _ in range(4))
-    assert made.decode(small.encode(text, [END_OF_TEXT])) == text, "The ids stand for the text."
-    assert made.decode([]) == "", "No tokens are an empty text."
+    snapshot.assert_text(
+        made.decode(small.encode(text, [END_OF_TEXT])), text, "The ids stand for the text."
+    )
+    snapshot.assert_text(made.decode([]), "", "No tokens are an empty text.")
 
 
-def test_decode(adapters: Any, draw: Draws) -> None:
+def test_decode(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     """Decoding joins the tokens' bytes, whichever tokens they are, and reads them as UTF-8."""
     shuffled = gpt2(END_OF_TEXT, merge_count=1000).shuffled(draw)
     made = tokenizer(adapters, shuffled, [END_OF_TEXT])
     # A byte order mark at the beginning is a character like others.
     text = "\ufeff" + foreign(draw, 20)
     ids = [shuffled.ids[bytes([byte])] for byte in text.encode()]
-    assert made.decode(ids) == text, "A character's bytes may come from several tokens."
+    snapshot.assert_text(
+        made.decode(ids), text, "A character's bytes may come from several tokens."
+    )
     ids = [shuffled.ids[END_OF_TEXT.encode()], shuffled.ids[b" the"], shuffled.ids[b"ing"]]
-    assert made.decode(ids) == END_OF_TEXT + " theing", "Each token stands for its bytes."
+    snapshot.assert_text(
+        made.decode(ids), END_OF_TEXT + " theing", "Each token stands for its bytes."
+    )
 
 
 @pytest.mark.parametrize(
@@ -175,11 +191,11 @@ def test_decode(adapters: Any, draw: Draws) -> None:
     ],
     ids=["no UTF-8", "continuation alone", "cut at the end", "cut before a letter"],
 )
-def test_decode_malformed(adapters: Any, malformed: bytes, text: str) -> None:
+def test_decode_malformed(adapters: Any, snapshot: Snapshot, malformed: bytes, text: str) -> None:
     """Bytes that are no UTF-8 are decoded to the replacement character U+FFFD."""
     small = gpt2(merge_count=1000)
     decoded = tokenizer(adapters, small).decode([small.ids[bytes([byte])] for byte in malformed])
-    assert decoded == text, "What cannot be read becomes U+FFFD, and the rest stays."
+    snapshot.assert_text(decoded, text, "What cannot be read becomes U+FFFD, and the rest stays.")
 
 
 @pytest.mark.parametrize("special", ["<|new line|>", " ", "<|ünï 🙂|>", "結束", "e\u0301"])
@@ -195,14 +211,16 @@ def test_encode_special_tokens_of_any_text(adapters: Any, snapshot: Snapshot, sp
         )
     pieces = ("a", special, "bé", special, special, "🙂結")
     ids = tokenizer(adapters, small, [special]).encode("".join(pieces))
-    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids")
+    snapshot.assert_close(ids, small.encode_pieces(*pieces), "ids", meaning=small.tokens)
 
 
 def test_encode_empty_list_of_special_tokens(adapters: Any, snapshot: Snapshot) -> None:
     """An empty list of special tokens is the same as none."""
     small = unambiguous(END_OF_TEXT)
     text = f"before{END_OF_TEXT} after"
-    snapshot.assert_close(tokenizer(adapters, small, []).encode(text), small.encode(text), "ids")
+    snapshot.assert_close(
+        tokenizer(adapters, small, []).encode(text), small.encode(text), "ids", meaning=small.tokens
+    )
 
 
 def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None:
@@ -211,13 +229,21 @@ def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None
     new = len(small.tokens)
     made = tokenizer(adapters, small, [END_OF_TEXT])
     ids = made.encode(f"one{END_OF_TEXT}two")
-    snapshot.assert_close(ids, [*small.encode("one"), new, *small.encode("two")], "ids")
-    assert made.decode(ids) == f"one{END_OF_TEXT}two", "The appended token can be decoded."
+    snapshot.assert_close(
+        ids, [*small.encode("one"), new, *small.encode("two")], "ids", meaning=small.tokens
+    )
+    snapshot.assert_text(
+        made.decode(ids), f"one{END_OF_TEXT}two", "The appended token can be decoded."
+    )
     made = tokenizer(adapters, small, [END_OF_TEXT, "<|pad|>"])
     ids = made.encode(f"{END_OF_TEXT}<|pad|>")
     # No rule says which of two is appended first.
-    snapshot.assert_close(ids, [new, new + 1], "ids of two", alternatives=([new + 1, new],))
-    assert made.decode(ids) == f"{END_OF_TEXT}<|pad|>", "Both appended tokens can be decoded."
+    snapshot.assert_close(
+        ids, [new, new + 1], "ids of two", alternatives=([new + 1, new],), meaning=small.tokens
+    )
+    snapshot.assert_text(
+        made.decode(ids), f"{END_OF_TEXT}<|pad|>", "Both appended tokens can be decoded."
+    )
 
 
 def test_two_tokenizers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -227,15 +253,17 @@ def test_two_tokenizers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     made = tokenizer(adapters, one, [END_OF_TEXT])
     before = made.encode(text)
     other_ids = tokenizer(adapters, other).encode(text)
-    snapshot.assert_close(before, one.encode(text, [END_OF_TEXT]), "ids of the first")
-    snapshot.assert_close(other_ids, other.encode(text), "ids of the second")
+    snapshot.assert_close(
+        before, one.encode(text, [END_OF_TEXT]), "ids of the first", meaning=one.tokens
+    )
+    snapshot.assert_close(other_ids, other.encode(text), "ids of the second", meaning=other.tokens)
     assert made.encode(text) == before, "A second tokenizer changes nothing of the first."
 
 
-def test_decode_unknown_id(adapters: Any) -> None:
+def test_decode_unknown_id(adapters: Any, snapshot: Snapshot) -> None:
     """An id that is not in the vocabulary is refused."""
     made = tokenizer(adapters, gpt2(merge_count=10))
-    assert made.decode([1]) == '"', "An id of the vocabulary is decoded."
+    snapshot.assert_text(made.decode([1]), '"', "An id of the vocabulary is decoded.")
     assert_refuses(made.decode, [1, 265], [1, 266], "An id beyond the vocabulary")
 
 

@@ -43,7 +43,7 @@ def test_encode_iterable(adapters: Any, snapshot: Snapshot, draw: Draws, empty_i
         items = ["", *(item for line in items for item in (line, ""))]
     small = unambiguous(END_OF_TEXT)
     ids = list(tokenizer(adapters, small).encode_iterable(iter(items)))
-    snapshot.assert_close(ids, small.encode("".join(items)), "ids")
+    snapshot.assert_close(ids, small.encode("".join(items)), "ids", meaning=small.tokens)
 
 
 def test_encode_iterable_lazy(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -60,7 +60,7 @@ def test_encode_iterable_lazy(adapters: Any, snapshot: Snapshot, draw: Draws) ->
     small = unambiguous(END_OF_TEXT)
     ids = iter(tokenizer(adapters, small).encode_iterable(stream()))
     expected = small.encode(lines[0])[:10]
-    snapshot.assert_close(list(islice(ids, 10)), expected, "the first ids")
+    snapshot.assert_close(list(islice(ids, 10)), expected, "the first ids", meaning=small.tokens)
     assert pulled <= READ_AHEAD, (
         f"{pulled:,} of {LINE_COUNT:,} lines were read before the tenth id came:"
         " yield the ids of what has been read before reading on."
@@ -141,7 +141,12 @@ def test_encode_iterable_cut_anywhere(
     stream = STREAMS[kind](draw)
     items = cut(draw, "".join(stream.pieces), stream.longest, stream.shortest)
     ids = list(tokenizer(adapters, stream.vocabulary).encode_iterable(iter(items)))
-    snapshot.assert_close(ids, stream.vocabulary.encode_pieces(*stream.pieces), "ids")
+    snapshot.assert_close(
+        ids,
+        stream.vocabulary.encode_pieces(*stream.pieces),
+        "ids",
+        meaning=stream.vocabulary.tokens,
+    )
 
 
 def test_encode_iterable_two_streams(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -156,7 +161,9 @@ def test_encode_iterable_two_streams(adapters: Any, snapshot: Snapshot, draw: Dr
             if id_ is not None:
                 ids.append(id_)
     for i, text in enumerate(texts):
-        snapshot.assert_close(found[i], small.encode(text), f"ids of stream {i}")
+        snapshot.assert_close(
+            found[i], small.encode(text), f"ids of stream {i}", meaning=small.tokens
+        )
 
 
 @pytest.mark.fresh_worker
@@ -195,4 +202,4 @@ def test_encode_long_word(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
     text = "".join(draw.choices("etaoinshrdlu", 3000))
     small = gpt2(END_OF_TEXT, merge_count=1000)
     ids = tokenizer(adapters, small).encode(text)
-    snapshot.assert_close(ids, small.encode(text), "ids")
+    snapshot.assert_close(ids, small.encode(text), "ids", meaning=small.tokens)

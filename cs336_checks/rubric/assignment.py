@@ -58,7 +58,7 @@ class Assignment:
         )
 
     def limited_to(self, problems: Container[str]) -> "Assignment":
-        """The same as if it had only these problems."""
+        """Return the assignment as if it had only these problems."""
         kept = {
             name: problem.model_copy(
                 update={
@@ -135,7 +135,7 @@ def read_rubric(path: Path) -> Rubric:
 
 
 def complaints(error: ValidationError) -> Iterator[str]:
-    """What pydantic found, one line each: the file, the key, and what to do."""
+    """Yield what pydantic found, one line each: the file, the key, and what to do."""
     for found in error.errors():
         key = ".".join(str(part) for part in found["loc"])
         advice = {

@@ -1,4 +1,4 @@
-"""Sees that a rubric does not contradict itself, which no single value of it can tell."""
+"""Refuses a rubric that contradicts itself, which no single value of it can tell."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What tests/rubric.toml holds, as a model that refuses what does not fit."""
+"""The contents of tests/rubric.toml, as a model that refuses what does not fit."""
 
 import sys
 from collections.abc import Collection, Container, Iterable, Iterator
@@ -93,7 +93,7 @@ class Lead(StrEnum):
 
 
 class Feedback(Table):
-    """What students are told.
+    """Options of what students are told.
 
     Attributes:
         mistakes: whether a known mistake is named, only asked about, or not told at all.
@@ -103,7 +103,7 @@ class Feedback(Table):
 
 
 class Rules(Table):
-    """What a submission may use, in operators of torch ("aten::*softmax*") and dotted names.
+    """Rules on what a submission may use: operators of torch ("aten::*softmax*"), dotted names.
 
     A name stands for all that it holds, a star for any characters; the longer rule decides.
 
@@ -193,7 +193,7 @@ class Rubric(Table):
         }
 
     def full_marks(self, tracks: Collection[str] = ()) -> float:
-        """What there is to earn in these tracks, in all if none is named, without extra points."""
+        """Return the points of these tracks, of all if none is named, without extra points."""
         return sum(
             problem.points
             for problem in self.problems.values()
@@ -201,7 +201,7 @@ class Rubric(Table):
         )
 
     def below(self, problem: str) -> tuple[str, ...]:
-        """What a problem is built on, directly or not, in the rubric's order."""
+        """Return what a problem is built on, directly or not, in the rubric's order."""
         found: set[str] = set()
         waiting = [problem]
         while waiting:

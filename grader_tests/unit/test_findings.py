@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cs336_checks.failures import cut
 from cs336_checks.findings import Clarity, Finding, causes, paragraphs
 
 NAMED = Finding(
@@ -129,3 +130,11 @@ def test_what_is_built_on_a_wrong_part_is_counted() -> None:
     assert "block: Rotates" in told(NAMED, block, verbose=True)
     assert "TypeError" in told(NAMED, RAISED)
     assert "block: Rotates" in told(block), "its parts are right"
+
+
+def test_a_long_text_is_cut() -> None:
+    """With how much is left out, in lines and in characters."""
+    lines = cut("\n".join(str(i) for i in range(20))).split("\n")
+    assert lines[-2:] == ["7", "(12 more lines)"]
+    assert cut("x" * 1000) == "x" * 600 + " … (400 more characters)"
+    assert cut("short") == "short"

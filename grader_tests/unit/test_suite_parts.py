@@ -219,3 +219,41 @@ def test_what_raises_always_refuses_nothing() -> None:
     """The call with the allowed value must work."""
     with pytest.raises(ValueError, match="x is negative"):
         assert_refuses(root, -4.0, -1.0, "A negative number")
+
+
+PIECES = {0: b"l", 1: b"ow", 2: b"low", 3: b"er", 4: b" "}
+
+
+@pytest.mark.parametrize(
+    ("ids", "reveal", "told"),
+    [
+        ([2, 3, 4, 0, 1], True, "After 'lower ', yours goes on with 'l', 'ow' where 'low', 'er'"),
+        ([2, 3, 4, 0, 1], False, "After 'lower ', yours goes on with 'l', 'ow'."),
+        ([0, 1, 3, 4, 2], True, "Yours goes on with 'l', 'ow', 'er' where 'low', 'er', ' ' is"),
+        ([2, 3, 4], True, "yours goes on with nothing where 'low', 'er' is expected."),
+        ([2, 3, 4, 9], True, "yours goes on with '?' where"),
+    ],
+)
+def test_token_ids_are_told_in_pieces_of_text(ids: list[int], reveal: bool, told: str) -> None:
+    """What stands before the first difference, and what follows it."""
+    facts = difference(ids, [2, 3, 4, 2, 3], Tolerance(0, 0), reveal=reveal, meaning=PIECES)
+    assert facts is not None
+    assert told in facts.partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("actual", "told"),
+    [
+        ("before and later", "After 'before and ', yours goes on with 'later' where 'after'"),
+        ("before", "After 'before', yours goes on with nothing where ' and after' is expected."),
+        ("", "Yours goes on with nothing where 'before and after' is expected."),
+        (None, "A text is expected; yours is None. Is a return statement missing?"),
+    ],
+)
+def test_a_text_is_shown_where_it_differs(actual: object, told: str) -> None:
+    """Beside the right one; the right one passes."""
+    snapshot = Snapshot("test_x", "Decodes.", None)
+    snapshot.assert_text("before and after", "before and after", "It is another text.")
+    with pytest.raises(CheckFailedError) as failed:
+        snapshot.assert_text(actual, "before and after", "It is another text.")
+    assert failed.value.facts.startswith(f"It is another text. {told}")
