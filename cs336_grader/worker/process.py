@@ -19,6 +19,7 @@ from typing import NoReturn
 import numpy as np
 import torch
 
+from .call_record import CallRecord
 from .channel import Channel, Message
 from .exceptions import Origin, describe
 from .sandbox.layers import Sandbox
@@ -27,7 +28,6 @@ from .sandbox.probes import Canaries
 from .sandbox.root_filesystem import RootFilesystem
 from .sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from .session import Session
-from .watch import Watch
 
 if sys.platform != "win32":
     import resource
@@ -87,8 +87,8 @@ def serve(channel: Channel) -> None:
     channel.send({"op": "prepared"})
     adapters: ModuleType | None = None
     origin: Origin | None = None
-    watch: Watch | None = None
-    session = Session(channel, adapters, origin, watch)
+    calls: CallRecord | None = None
+    session = Session(channel, adapters, origin, calls)
     while True:
         try:
             message, buffers = channel.receive()
@@ -101,21 +101,21 @@ def serve(channel: Channel) -> None:
                 channel.send({"op": "forked", "pid": forked})
             else:
                 channel = Channel(forked)
-                session = Session(channel, adapters, origin, watch)
+                session = Session(channel, adapters, origin, calls)
         elif message["op"] == "load":
             origin = Origin(Path(message["root"]), message["package"], message["unmet"])
-            watch = Watch(origin.root, message["rules"])
+            calls = CallRecord(origin.root, message["rules"])
             try:
                 adapters = load(origin.root, message["search_paths"], message["module"])
                 # Calls of the import belong to no check.
-                watch.news()
+                calls.news()
                 channel.send({"op": "loaded"})
             except BaseException as error:
                 channel.send(describe(error, origin))
-            session = Session(channel, adapters, origin, watch)
+            session = Session(channel, adapters, origin, calls)
         elif message["op"] == "reset":
             reset(message["entropy"], sandbox)
-            session = Session(channel, adapters, origin, watch)
+            session = Session(channel, adapters, origin, calls)
             channel.send({"op": "reset"})
         elif (answer := answer_of(sandbox, message)) is not None:
             channel.send(answer)

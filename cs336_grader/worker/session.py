@@ -8,11 +8,11 @@ from typing import Any, TypeGuard
 import numpy as np
 import torch
 
+from .call_record import CallRecord
 from .channel import Channel, Message, Node, WireError
 from .exceptions import Origin, describe
 from .standins import Argument, Change, StandIns, changes_of
 from .values import Decoder, Encoder, encode_tensor
-from .watch import Watch
 
 # Of an iterator that asks for nothing, this many items are sent at a time.
 MAX_ITEMS = 1000
@@ -25,7 +25,7 @@ class Session:
         channel: leads to the judge.
         adapters: the student's module of adapters, or None before it is imported.
         origin: where the submission lies; errors name places in it.
-        watch: notes what the submission runs that the rules are about.
+        calls: notes what the submission runs that the rules are about.
     """
 
     def __init__(
@@ -33,12 +33,12 @@ class Session:
         channel: Channel,
         adapters: ModuleType | None,
         origin: Origin | None,
-        watch: Watch | None,
+        calls: CallRecord | None,
     ) -> None:
         self.channel = channel
         self.adapters = adapters
         self.origin = origin
-        self.watch = watch
+        self.calls = calls
         self.standins = StandIns(self.ask)
         self.numbers = itertools.count()
         self.outputs: dict[int, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
@@ -66,7 +66,7 @@ class Session:
 
     def news(self) -> Message:
         """Return what the submission ran since the last answer, if the rules are about it."""
-        seen = self.watch.news() if self.watch is not None else []
+        seen = self.calls.news() if self.calls is not None else []
         return {"seen": seen} if seen else {}
 
     def call(self, message: Message, decoder: Decoder) -> tuple[Message, Encoder]:
@@ -129,8 +129,8 @@ class Session:
 
     def record(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:
         """Begin to record torch's operators, or end it."""
-        if self.watch is not None:
-            (self.watch.start if message["begin"] else self.watch.stop)()
+        if self.calls is not None:
+            (self.calls.start if message["begin"] else self.calls.stop)()
         return {"op": "result"}, Encoder()
 
     def next(self, message: Message, _decoder: Decoder) -> tuple[Message, Encoder]:

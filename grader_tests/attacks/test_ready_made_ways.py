@@ -22,7 +22,7 @@ PROGRAM = """
 import json, os, sys
 from pathlib import Path
 from cs336_grader.worker.process import warm_up
-from cs336_grader.worker.watch import Watch
+from cs336_grader.worker.call_record import CallRecord
 warm_up()
 import torch
 torch.compiler.set_stance("force_eager")
@@ -59,27 +59,27 @@ CALLS = {
     "learning_rate_schedule": lambda a: a.run_get_lr_cosine_schedule(3, 1.0, 0.1, 2, 9),
     "tokenizer": lambda a: a.get_tokenizer({0: b"a"}, []),
 }
-watch = Watch(root, rules)
+calls = CallRecord(root, rules)
 for number, problem in enumerate(json.loads(sys.argv[3])):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         result, failed = None, ""
         sys.path.insert(0, str(root / str(number)))
-        watch.entry_points.root = f"{root}/{number}/"
+        calls.entry_points.root = f"{root}/{number}/"
         folder = root / str(number) / "scratch"
         folder.mkdir()
         import tempfile
         tempfile.tempdir = str(folder)
         try:
             import adapters
-            watch.news()
-            watch.start()
+            calls.news()
+            calls.start()
             result = CALLS[problem](adapters)
         except BaseException as error:
             failed = f"{type(error).__name__}: {error}"
-        watch.stop()
-        told = watch.news()
+        calls.stop()
+        told = calls.news()
         if not (isinstance(result, torch.Tensor) and result.is_floating_point()):
             told = [one for one in told if one[2] not in ("recording.empty", "recording.computed")]
         os.write(writing, json.dumps([told, failed]).encode() + b"\\n")

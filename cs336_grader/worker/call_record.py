@@ -12,7 +12,7 @@ from .packages import Finder
 from .recorder import Recorder
 
 
-class Watch:
+class CallRecord:
     """Notes what a submission runs that the rules are about. Make it before the import.
 
     Args:
