@@ -19,8 +19,8 @@ from .suite_folder import SuiteFolder, suite_folder
 
 HERE = Path(__file__).parent
 # An exception may speak of every weight of a model, and a sentence may repeat one.
-MOST_LINES, MOST_CHARACTERS = 8, 600
-MOST_PLACES = 4
+MOST_LINES, MOST_CHARACTERS = 8, 400
+MOST_PLACES = 2
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from typing import Any, Self
 ALONE = "Run it alone:"
 # So many further checks are named where they fail in the same way.
 MOST_NAMED = 8
+# By so many characters at their beginning, two texts are the same but for numbers.
+TELLING = 120
 # So many causes of one problem are told in full.
 MOST_TOLD = 3
 
@@ -59,7 +61,7 @@ class Finding:
     @property
     def cause(self) -> tuple[str, ...]:
         """Equal for findings that have one cause, as far as their texts tell."""
-        text = re.sub(r"[-+]?\d[\d.,e%+-]*", "#", self.message)
+        text = re.sub(r"[-+]?\d[\d.,e%+-]*", "#", self.message[:TELLING])
         if self.clarity is Clarity.RAISED:
             return text, *self.lines[:1]
         return self.problem, text
@@ -177,10 +179,9 @@ def paragraphs(
         own = [cause for cause in found if cause.told.problem == name]
         parts_fail = any(other in below(name) for other in problems)
         if parts_fail and not verbose:
-            own, later = (
-                [cause for cause in own if (cause.told.clarity <= Clarity.RAISED) == clear]
-                for clear in (True, False)
-            )
+            clear = [cause for cause in own if cause.told.clarity <= Clarity.RAISED]
+            later = [cause for cause in own if cause not in clear[:1]]
+            own = clear[:1]
             waiting[name] = len({one.check for cause in later for one in cause.findings})
         if own:
             yield from problem_lines(own, verbose=verbose)

@@ -121,7 +121,7 @@ def test_without_its_explanation_a_finding_has_its_numbers() -> None:
 
 
 def test_what_is_built_on_a_wrong_part_is_counted() -> None:
-    """It mostly fails for the part; exceptions are told, and with -v all of it."""
+    """It mostly fails for the part; one exception a problem is told, and with -v all of it."""
     block = replace(NUMBERS, check="test_block", problem="block")
     model = [replace(NUMBERS, check=f"test_lm_{i}", problem="lm") for i in range(3)]
     text = told(NAMED, block, *model)
@@ -129,6 +129,8 @@ def test_what_is_built_on_a_wrong_part_is_counted() -> None:
     assert "block: Rotates" not in text
     assert "block: Rotates" in told(NAMED, block, verbose=True)
     assert "TypeError" in told(NAMED, RAISED)
+    other = replace(RAISED, message="ValueError: no", lines=())
+    assert "ValueError" not in told(NAMED, RAISED, other)
     assert "block: Rotates" in told(block), "its parts are right"
 
 
@@ -136,5 +138,5 @@ def test_a_long_text_is_cut() -> None:
     """With how much is left out, in lines and in characters."""
     lines = cut("\n".join(str(i) for i in range(20))).split("\n")
     assert lines[-2:] == ["7", "(12 more lines)"]
-    assert cut("x" * 1000) == "x" * 600 + " … (400 more characters)"
+    assert cut("x" * 1000) == "x" * 400 + " … (600 more characters)"
     assert cut("short") == "short"
