@@ -7,7 +7,6 @@ and pre-tokens.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Self
 
 from cs336_basics.pretokenization import pretokenize, special_token_pattern, without_repeats
 from cs336_basics.vocabulary_files import read_files, write_files
@@ -62,7 +61,7 @@ class Tokenizer:
         vocab_path: str | os.PathLike[str],
         merges_path: str | os.PathLike[str],
         special_tokens: Sequence[str] | None = None,
-    ) -> Self:
+    ) -> "Tokenizer":
         """Read what save wrote, or GPT-2's own files.
 
         Raises:

@@ -15,12 +15,13 @@ import numpy.typing as npt
 from cs336_basics.data import BLOCK
 from cs336_basics.fast.tokenizer import FastTokenizer
 from cs336_basics.files import read_json, write_json
+from cs336_basics.tokenizer import Tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
 Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 
-def load_tokenizer(folder: Path) -> FastTokenizer:
+def load_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer whose vocab.json and merges.txt lie in a folder."""
     return FastTokenizer.from_files(folder / "vocab.json", folder / "merges.txt", [END_OF_TEXT])
 
