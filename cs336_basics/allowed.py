@@ -7,7 +7,7 @@ from contextlib import suppress
 from numbers import Integral, Real
 
 
-def require_whole(name: str, value: object, least: int, most: float = math.inf) -> None:
+def require_whole(name: str, value: object, least: int, most: int | float = math.inf) -> None:
     """Refuse a value that is not a whole number from least to most.
 
     Raises:

@@ -80,7 +80,7 @@ class Finding:
 
     def plain(self) -> dict[str, Any]:
         """Return it as a dictionary, which can travel between processes."""
-        return asdict(self)
+        return {**asdict(self), "clarity": int(self.clarity)}
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Self:

@@ -107,7 +107,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     suite, problem = suite_folder(config), config.option.keyword
     problems, problem_of = suite.rubric.problems, suite.problem_of
     order = {check: i for i, check in enumerate(problem_of)}
-    items.sort(key=lambda item: order.get(getattr(item, "originalname", ""), len(order)))
+    # Who asks for a random order gets one.
+    if not config.pluginmanager.has_plugin("randomly"):
+        items.sort(key=lambda item: order.get(getattr(item, "originalname", ""), len(order)))
     if chosen := config.option.track:
         keep(
             config,
