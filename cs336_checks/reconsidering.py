@@ -1,6 +1,5 @@
 """Takes back names of mistakes that the rest of a run contradicts."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -31,15 +30,23 @@ def reconsidered(
 
 
 def opposed(findings: Sequence[Finding], named: set[str], prints: FingerprintFolder) -> set[str]:
-    """Return mistakes that give something else in more cases than they explain."""
-    explained: Counter[str] = Counter()
-    otherwise: Counter[str] = Counter()
-    for finding in findings:
-        if finding.candidates is not None:
-            candidates = set(finding.candidates)
-            explained.update(candidates & named)
-            otherwise.update((prints.failing(finding.case) & named) - candidates)
-    return {mistake for mistake in named if otherwise[mistake] > explained[mistake]}
+    """Return mistakes that give something else in more cases than they explain.
+
+    Those of a mistake's own problem count by themselves as well.
+    """
+    found: set[str] = set()
+    for mistake in named:
+        explains = [
+            (finding.problem, mistake in finding.candidates)
+            for finding in findings
+            if finding.candidates is not None
+            and (mistake in finding.candidates or mistake in prints.failing(finding.case))
+        ]
+        own = [held for problem, held in explains if problem == prints.mistakes[mistake].problem]
+        every = [held for _, held in explains]
+        if any(2 * sum(cases) < len(cases) for cases in (own, every)):
+            found.add(mistake)
+    return found
 
 
 def without(

@@ -83,6 +83,14 @@ def test_more_cases_that_it_does_not_explain_exclude_a_mistake(suite: SuiteFolde
     assert reconsidered([FINDING, *silent], (), suite)[0] == FINDING
 
 
+def test_cases_of_its_own_problem_count_by_themselves(suite: SuiteFolder) -> None:
+    """What a mistake would give there is not seen, so it is not named elsewhere either."""
+    elsewhere = replace(FINDING, problem="transformer_block", mistakes=(TURNED,))
+    own = replace(FINDING, check=CASES[1], case=CASES[1], mistakes=(), candidates=())
+    told, *_ = reconsidered([elsewhere, elsewhere, own], (), suite)
+    assert told.mistakes == ()
+
+
 def test_a_wrong_part_is_to_blame_first(suite: SuiteFolder) -> None:
     """Where a part fails, no mistake of what is built on it is named, and those of parts are."""
     part = replace(FINDING, problem="rope", mistakes=(), candidates=None)
