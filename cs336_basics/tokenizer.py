@@ -6,7 +6,7 @@ and pre-tokens.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 from cs336_basics.pretokenization import pretokenize, special_token_pattern, without_repeats
 from cs336_basics.vocabulary_files import read_files, write_files
@@ -160,9 +160,10 @@ class Tokenizer:
     def merge(self, word: bytes) -> list[bytes]:
         """Merge the pair of lowest rank, the leftmost of several, until no pair has a rank."""
         parts = [word[i : i + 1] for i in range(len(word))]
+        none = len(self.ranks)
         while len(parts) > 1:
-            ranks = [self.ranks.get(pair, len(self.ranks)) for pair in pairwise(parts)]
-            if (lowest := min(ranks)) == len(self.ranks):
+            ranks = [*map(self.ranks.get, pairwise(parts), repeat(none))]
+            if (lowest := min(ranks)) == none:
                 break
             i = ranks.index(lowest)
             parts[i : i + 2] = [parts[i] + parts[i + 1]]
