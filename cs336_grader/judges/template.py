@@ -46,7 +46,7 @@ def main(zygotes: int, judges: int, folder: Path) -> None:
             socket.socket(fileno=reply) as answer,
             contextlib.suppress(OSError, running.CouldNotRunError),
         ):
-            connection, pid = running.fork_worker()
+            connection, pid = running.fork_zygote()
             with connection:
                 socket.send_fds(answer, [encode(Forked(pid)).encode()], [connection.fileno()])
     # The launcher has closed the socket, or has ended and will not remove the folder.

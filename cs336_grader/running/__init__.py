@@ -13,6 +13,6 @@ from .measuring import measure as measure
 from .submission import RunningSubmission as RunningSubmission
 from .zygote import Setting as Setting
 from .zygote import Zygote as Zygote
-from .zygote import fork_worker as fork_worker
+from .zygote import fork_zygote as fork_zygote
 from .zygote import forked_zygote as forked_zygote
 from .zygote import start_zygote as start_zygote

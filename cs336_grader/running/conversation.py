@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from cs336_grader.worker.channel import Channel, Message, Node, WireError
-from cs336_grader.worker.recorder import COMPUTED, EMPTY
+from cs336_grader.worker.operator_trace import COMPUTED, EMPTY
 from cs336_grader.worker.values import Decoder, Encoder
 
 from .arguments import Arguments

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cs336_grader.worker.recorder import STOPPED
+from cs336_grader.worker.operator_trace import STOPPED
 
 MAX_FORBIDDEN_CALLS = 100
 MAX_TEXT = 300

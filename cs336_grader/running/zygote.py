@@ -57,7 +57,7 @@ class Setting:
     isolated: bool = True
 
 
-def fork_worker() -> tuple[socket.socket, int]:
+def fork_zygote() -> tuple[socket.socket, int]:
     """Fork this process into a zygote; return the connection to it and its id.
 
     No operation of torch may have run on more than one thread before.
@@ -80,7 +80,7 @@ def fork_worker() -> tuple[socket.socket, int]:
 
 
 def forked_zygote(connection: socket.socket, pid: int, setting: Setting) -> "Zygote":
-    """Return the zygote that `fork_worker` has forked, prepared for a submission.
+    """Return the zygote that `fork_zygote` has forked, prepared for a submission.
 
     Raises:
         CouldNotRunError: the zygote has ended.

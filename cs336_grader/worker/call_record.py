@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .entry_points import EntryPoints
+from .operator_trace import OperatorTrace
 from .packages import Finder
-from .recorder import Recorder
 
 
 class CallRecord:
@@ -22,7 +22,7 @@ class CallRecord:
     """
 
     def __init__(self, root: Path, rules: Mapping[str, bool]) -> None:
-        self.recorder = Recorder(name for name in rules if "::" in name)
+        self.operators = OperatorTrace(name for name in rules if "::" in name)
         names = {name: noted for name, noted in rules.items() if "::" not in name}
         self.entry_points = EntryPoints(root, names)
         packages = {name for name, noted in names.items() if noted and name.isidentifier()}
@@ -33,11 +33,11 @@ class CallRecord:
 
     def start(self) -> None:
         """Begin to record the operators of a case."""
-        self.recorder.start(tempfile.gettempdir())
+        self.operators.start(tempfile.gettempdir())
 
     def stop(self) -> None:
         """End the record. Its operators are noted as other calls are, but have no place."""
-        self.entry_points.noted |= {("", 0, name) for name in self.recorder.stop()}
+        self.entry_points.noted |= {("", 0, name) for name in self.operators.stop()}
 
     def news(self) -> list[list[Any]]:
         """Return the calls since the last time: file, line and name of each."""

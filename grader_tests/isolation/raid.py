@@ -20,7 +20,7 @@ import cs336_grader
 from cs336_grader.running import (
     RunningSubmission,
     Setting,
-    fork_worker,
+    fork_zygote,
     forked_zygote,
     hide_memory,
     warm_up,
@@ -55,7 +55,7 @@ def main() -> None:
         (staged / "adapters.py").write_text("".join(lines), encoding="utf-8")
         setting = Setting(staged, scratch, LIMITS, ("cs336_grader", "cs336_basics"))
         found = stack.enter_context(canaries(2**31))
-        zygote = stack.enter_context(contextlib.closing(forked_zygote(*fork_worker(), setting)))
+        zygote = stack.enter_context(contextlib.closing(forked_zygote(*fork_zygote(), setting)))
         # More would be in the way of what follows: see test_confinement.py.
         measured = measure(zygote, LIMITS.memory_megabytes, lambda: Confinement({}, []))
         submission = RunningSubmission(zygote, load_of(staged), LIMITS)

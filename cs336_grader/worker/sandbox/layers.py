@@ -1,7 +1,7 @@
 """Applies the layers of the sandbox, each in its process and in this order.
 
     zygote             namespaces, root file system             `prepare`, before any submission
-      └─ init          a namespace of processes                 `enter_process_namespace`
+      └─ keeper        a namespace of processes                 `enter_process_namespace`
            └─ import   user, capabilities, Landlock, seccomp    `close`, before the import
                 └─ problem   its own folder alone               `enter_own_folder`
 

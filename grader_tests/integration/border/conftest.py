@@ -10,7 +10,7 @@ import pytest
 from cs336_grader.running import (
     RunningSubmission,
     Setting,
-    fork_worker,
+    fork_zygote,
     forked_zygote,
     warm_up,
 )
@@ -28,7 +28,7 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSubm
     warm_up()
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     limits = limits_with(check_seconds=10, import_seconds=60)
-    zygote = forked_zygote(*fork_worker(), Setting(root, scratch, limits))
+    zygote = forked_zygote(*fork_zygote(), Setting(root, scratch, limits))
     signal.signal(signal.SIGTERM, before)
     with closing(zygote):
         shared = (tmp_path_factory.getbasetemp(),)

@@ -27,7 +27,7 @@ NO_WORK = re.compile(
 )
 
 
-class Recorder:
+class OperatorTrace:
     """Records the operators of one case after the other.
 
     The submission can stop it, as it can do anything in its own process: the record shows that.
