@@ -6,8 +6,8 @@
                    └─ zygote         sandboxed; all workers of one submission descend from it
 
 The launcher asks the template for a zygote and hands its connection to the recorder, which forks a
-judge that holds it. So no worker descends from a process that knew an answer; with `--worker-python`
-the judge starts the zygote as a new program. One submission is a class of one.
+judge that holds it. So no worker descends from a process that knew an answer; with
+`--worker-python` the judge starts the zygote as a new program. One submission is a class of one.
 
 messages.py       what is said between launcher, recorder and judge
 template.py       the template and the recorder, from inside
