@@ -31,11 +31,12 @@ class Scope:
 
 
 def catalogue(assignment: Assignment) -> str | None:
-    """Return the module that holds known mistakes, if the assignment's folder has one."""
+    """Return the package or module that holds known mistakes, if the assignment's folder has it."""
     name = assignment.rubric.known_mistakes
-    if name is None or not assignment.folder.joinpath(*name.split(".")).exists():
+    if name is None:
         return None
-    return name
+    place = assignment.folder.joinpath(*name.split("."))
+    return name if place.is_dir() or place.with_suffix(".py").is_file() else None
 
 
 def scope(assignment: Assignment, checks: Collection[str]) -> Scope | None:

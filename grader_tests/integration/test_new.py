@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,19 @@ def test_the_five_commands_of_its_readme(tmp_path: Path) -> None:
     assert "Begin here: moving_average (Moving average)." in students.stdout
     report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
     assert report["score"] == 0.0
+
+
+def test_a_known_mistake_is_named_when_it_is_graded(tmp_path: Path) -> None:
+    """Its catalogue is one module, no package."""
+    folder, wrong = tmp_path / "sums", tmp_path / "wrong"
+    assert made(folder).returncode == 0
+    shutil.copytree(folder, wrong)
+    averages = wrong / "sums" / "averages.py"
+    text = averages.read_text(encoding="utf-8")
+    averages.write_text(text.replace("range(len(values) - width + 1)", "range(len(values))"))
+    command = [*PROGRAM, "grade", str(wrong), "--assignment", str(folder), "--seed", "3"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "when the end is averaged over what there is" in ended.stdout, ended.stderr
 
 
 def test_a_folder_that_holds_something_is_left_as_it_is(tmp_path: Path) -> None:
