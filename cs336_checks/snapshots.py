@@ -157,7 +157,8 @@ class Snapshot:
             return
         saved = self.expected_values.load(self.check, name)
         if saved is None:
-            pytest.fail(f"no snapshot holds {name!r} of {self.check}; write it: make snapshots")
+            step = "write it: pytest --update-snapshots"
+            pytest.fail(f"no snapshot holds {name!r} of {self.check}; {step}")
         right = (decode(saved),)
         self.compare(name, actual, right, self.tolerance(atol, rtol), same_dtype=same_dtype)
 

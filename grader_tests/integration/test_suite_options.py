@@ -99,7 +99,7 @@ def test_an_update_fails_the_run_once(copy: Path) -> None:
     changed = next((copy / "tests" / "_snapshots").glob("test_model_attention.test_softmax*"))
     changed.unlink()
     missing = suite(copy, *SOFTMAX)
-    assert "make snapshots" in missing.stdout
+    assert "pytest --update-snapshots" in missing.stdout
     first, second = (suite(copy, *SOFTMAX, "--update-snapshots") for _ in range(2))
     assert (first.returncode, second.returncode) == (1, 0), first.stdout + second.stdout
     assert "1 snapshots written" in first.stdout
