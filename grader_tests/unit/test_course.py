@@ -1,0 +1,75 @@
+"""The course text: its examples give what they say, and it leaves no problem out."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader_tests.assignments import ASSIGNMENT, ROOT
+from tests import adapters
+
+COURSE = ROOT / "course"
+TEXTS = sorted(COURSE.glob("*.md"))
+CHAPTERS = [path for path in TEXTS if path.name[0].isdigit()]
+BLOCK = re.compile(r"^```(\w+[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+
+
+def blocks(path: Path, kind: str) -> list[str]:
+    """Return the fenced blocks of a kind."""
+    text = path.read_text(encoding="utf-8")
+    return [block for found, block in BLOCK.findall(text) if found == kind]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_examples_give_what_they_say(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every example calls adapters alone, as students do, and the reference agrees with it."""
+    monkeypatch.chdir(tmp_path)
+    examples = doctest.DocTestParser().get_doctest(
+        "\n".join(blocks(path, "pycon")), vars(adapters), path.name, str(path), 0
+    )
+    assert doctest.DocTestRunner(verbose=False).run(examples).failed == 0
+
+
+@pytest.mark.parametrize("track", ["modern", "classic"])
+def test_the_runs_of_the_text_work(track: str, tmp_path: Path) -> None:
+    """Each program of the chapter on training runs as it stands, here for few steps."""
+    [program] = blocks(COURSE / "13_train_your_own_model.md", f"python run {track}")
+    short, replaced = re.subn(r"STEPS, STORIES = .*", "STEPS, STORIES = 2, 200", program)
+    assert replaced == 1
+    (tmp_path / "run.py").write_text(short, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "run.py"], cwd=tmp_path, env=environment, check=True)
+    lines = (tmp_path / "baseline.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "step,seconds,training_loss,validation_loss"
+    assert [line.split(",")[0] for line in lines[1:]] == ["1", "2"]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    """Every link and picture within the text has a target."""
+    links = LINK.findall(path.read_text(encoding="utf-8"))
+    assert not [link for link in links if not (path.parent / link).exists()]
+
+
+def test_every_problem_has_one_chapter() -> None:
+    """A chapter names its problems at its beginning, and has a place for what is asked of each."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in CHAPTERS)
+    told = re.findall(r"<!-- problem: (\w+) -->", text)
+    assert sorted(told) == sorted(ASSIGNMENT.rubric.problems)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_shows_the_adapters_of_its_problems(path: Path) -> None:
+    """Its examples call the adapters that its problems have, so that students can compare."""
+    text = path.read_text(encoding="utf-8")
+    problems = re.findall(r"<!-- problem: (\w+) -->", text)
+    called = set(re.findall(r"\b(?:run|get)_\w+(?=\()", "\n".join(blocks(path, "pycon"))))
+    published = {name for one in problems for name in ASSIGNMENT.rubric.problems[one].adapters}
+    assert published <= called | {"run_multihead_self_attention_with_rope"}
