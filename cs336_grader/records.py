@@ -95,6 +95,10 @@ class Picture:
         return cls(tuple(map(int, grid["shape"])), str(grid["rows"]), str(grid["columns"]), levels)
 
 
+# In place of a check: the submission was being imported.
+NO_CHECK = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ForbiddenCall:
     """Something that the assignment's rules are about and that a check's run entered.
@@ -102,6 +106,7 @@ class ForbiddenCall:
     It is told by the process that runs the submission: it can accuse, and never excuses.
 
     Attributes:
+        check: the check that ran, or ``NO_CHECK``.
         file: the place in the submission that led there, with forward slashes.
         name: what was entered, as in "torch.nn.functional.softmax".
     """

@@ -19,7 +19,7 @@ def parts(core: object) -> object:
 
 Names = tuple[Annotated[str, Field(min_length=1)], ...]
 DottedName = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")]
-Rule = Annotated[str, Field(pattern=r"^([^\W\d]\w*(\.[^\W\d]\w*)*|[^\W\d]\w*::[\w*]*\w[\w*]*)$")]
+Rule = Annotated[str, Field(pattern=r"^([^\W\d]\w*(\.[^\W\d]\w*)*|[\w*]+::[\w*]+)$")]
 RuleNames = tuple[Rule, ...]
 SomeNames = Annotated[Names, Field(min_length=1)]
 Parts = Annotated[dict[str, SomeNames], BeforeValidator(parts), Field(min_length=1)]

@@ -16,7 +16,7 @@ import torch
 
 from cs336_grader import running
 from cs336_grader.judging.judge import Judge
-from cs336_grader.records import ForbiddenCall, Measurement, Progress, Usage
+from cs336_grader.records import NO_CHECK, ForbiddenCall, Measurement, Progress, Usage
 
 from .messages import Fault, Message, Ready, Task, receive, send
 
@@ -168,6 +168,9 @@ class SubmissionSource:
         return self.submission.use_new_worker()
 
     def tell_forbidden_calls(self, check: str) -> None:
-        """Tell which forbidden calls a case of a check made."""
+        """Tell which forbidden calls a case of a check made, and those of the import."""
+        for place in sorted(self.submission.import_calls):
+            self.tell(ForbiddenCall(NO_CHECK, *place))
+        self.submission.import_calls.clear()
         for place in sorted(self.submission.forbidden_calls):
             self.tell(ForbiddenCall(check, *place))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from cs336_checks.rubric import Assignment
-from cs336_grader.records import Consequence, Finding, ForbiddenCall, Staged
+from cs336_grader.records import NO_CHECK, Consequence, Finding, ForbiddenCall, Staged
 from cs336_grader.reports.plain_text import plain_line
 
 from .rulebook import RuleBook
@@ -19,8 +19,8 @@ STOPPED, EMPTY = "recording.stopped", "recording.empty"
 # What it tells where operators computed something.
 COMPUTED = "recording.computed"
 FAULTS = {
-    STOPPED: "the record of its operators was stopped: find the code that does so",
-    EMPTY: "its results are no input's, and no operator computed them: find where they come from",
+    STOPPED: "the record of torch's operators was stopped: find the code that stops it",
+    EMPTY: "results came back and no operator of torch ran: find the code that computes them",
 }
 Uses = dict[str, list[ForbiddenCall]]
 
@@ -50,7 +50,38 @@ class Examination:
         chosen = set(problems)
         uses = {name: found for name, found in self.uses(forbidden_calls).items() if name in chosen}
         of_run = (self.of_problem(name, uses) for name in self.assignment.rubric.problems)
-        return (*self.of_source, *filter(None, of_run))
+        of_import = self.of_import(forbidden_calls, chosen)
+        return (*self.of_source, *filter(None, (of_import, *of_run)))
+
+    def of_import(
+        self, forbidden_calls: Iterable[ForbiddenCall], problems: Iterable[str]
+    ) -> Finding | None:
+        """Return what ran as the submission was imported and is ready-made for some problem.
+
+        No problem pays for it: a person sees whether its results answer one. Nothing came of the
+        packages that a worker is without.
+        """
+        absent = tuple(f"{package}." for package in self.assignment.rubric.packages())
+        calls = [
+            call
+            for call in sorted(forbidden_calls, key=str)
+            if call.check == NO_CHECK
+            and not call.name.startswith(absent)
+            and (not call.file or call.file in self.source.every)
+            and any(self.book.ruling(call.name, problem) for problem in problems)
+        ]
+        if not calls:
+            return None
+        listed = ", ".join(dict.fromkeys(call.name for call in calls[:MAX_NAMES]))
+        said = f"{listed} ran while the submission was imported: see whether it answers a problem."
+        return Finding(
+            WHOLE_SUBMISSION,
+            plain_line(calls[0].file, MAX_NAME),
+            calls[0].line,
+            plain_line(calls[0].name, MAX_NAME),
+            Consequence.HUMAN_LOOK,
+            plain_line(said, MAX_MESSAGE),
+        )
 
     def uses(self, forbidden_calls: Iterable[ForbiddenCall]) -> dict[str, Uses]:
         """Return what each problem used that is ruled on; what cannot be true is passed over."""
@@ -97,7 +128,7 @@ class Examination:
         # A call that has a place comes first: it tells more than the operators that it led to.
         named = sorted(by_ruling[consequence], key=lambda name: not own[name][0].file)
         name, call = named[0], own[named[0]][0]
-        place = (call.file, call.line) if call.file else self.source.place_of(name)
+        place = (call.file, call.line) if call.file else self.place_of(name, problem)
         return Finding(
             problem,
             plain_line(place[0], MAX_NAME),
@@ -107,6 +138,13 @@ class Examination:
             plain_line(message(problem, named, own, consequence), MAX_MESSAGE),
         )
 
+    def place_of(self, name: str, problem: str) -> tuple[str, int]:
+        """Return where in the source something comes from that ran in a problem."""
+        adapters = self.assignment.rubric.problems[problem].adapters
+        if name in FAULTS:
+            return self.source.place_of_adapter(adapters)
+        return self.source.place_of(name, adapters)
+
     def in_source(self) -> Iterator[Finding]:
         """Yield what has to be read by a person because it hides what it calls, once a file."""
         look = Consequence.HUMAN_LOOK
@@ -115,7 +153,7 @@ class Examination:
             yield Finding(WHOLE_SUBMISSION, file, 0, file, look, plain_line(said, MAX_MESSAGE))
         for file, reasons in self.source.hiding():
             told = "; ".join(f"{reason} (line {shown(lines)})" for reason, lines in reasons.items())
-            said = f"This file hides what it calls: it {told}. Read what comes of it."
+            said = f"This file hides what it calls: it {told}. See what it is used for."
             line = min(min(lines) for lines in reasons.values())
             yield Finding(
                 WHOLE_SUBMISSION,
@@ -139,7 +177,7 @@ def message(problem: str, names: list[str], uses: Uses, consequence: Consequence
         return f"{listed}{more} ran in {problem} (first in {check}): see what it is used for."
     return (
         f"{listed}{more} ran in {problem} (first in {check}). That is ready-made: {problem} "
-        "earns no points. To contest it, name the line that computes this without it."
+        "earns no points. To contest it, show the line that computes the result without it."
     )
 
 

@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
@@ -13,18 +13,20 @@ from cs336_grader.records import Staged
 MAX_TOTAL_BYTES = 8 * 2**20
 BUILTINS = frozenset(dir(builtins))
 TEXT = "turns text or bytes into code or objects"
-SEARCH = "searches frames, memory or the insides of objects"
-FOREIGN = "runs code that is no Python"
-COMPUTED = "looks up a name that is computed"
+SEARCH = "reads frames, memory or inner parts of functions and objects"
+FOREIGN = "runs code that is not Python"
+COMPUTED = "gets a module or an attribute by a computed name"
 REPLACED = "replaces a part of torch or of Python"
-RECORD = "reaches below the record of operators, or into it"
+RECORD = "uses inner parts of torch, where calls are not recorded"
 # What is imported or built in: a name stands for all that it holds.
 NAMES = {
     TEXT: "builtins.exec builtins.eval builtins.compile pickle.loads pickle.Unpickler marshal runpy"
     " code types.CodeType types.FunctionType torch.jit.CompilationUnit",
     SEARCH: "sys._getframe sys._current_frames inspect.currentframe inspect.stack gc.get_objects"
     " inspect.getouterframes gc.get_referrers gc.get_referents",
-    FOREIGN: "ctypes cffi torch.utils.cpp_extension torch.library torch.ops.load_library",
+    FOREIGN: "ctypes cffi torch.utils.cpp_extension torch.library torch.ops.load_library"
+    " torch.jit.script torch.jit.trace torch.jit.trace_module torch.jit.load",
+    RECORD: "torch._C torch._VF",
     REPLACED: "sys.settrace sys.setprofile sys.meta_path sys.path_hooks bdb",
     COMPUTED: "importlib.import_module importlib.__import__ builtins.__import__ builtins.getattr"
     " importlib.util importlib.machinery pkgutil.resolve_name pydoc.locate",
@@ -32,7 +34,7 @@ NAMES = {
 # Attributes of whatever object.
 ATTRIBUTES = {
     SEARCH: "__builtins__ __closure__ __code__ __globals__ __subclasses__ __getattribute__"
-    " __wrapped__ f_back f_globals f_locals",
+    " __prepare_scriptable__ __wrapped__ f_back f_globals f_locals",
     RECORD: "redispatch _op_dk DispatchKeySet _enable_record_function ExecutionTraceObserver"
     " _disable_execution_trace_observer _remove_execution_trace_observer",
 }
@@ -89,14 +91,28 @@ class Source:
                 self.unread.append(file)
         return trees
 
-    def place_of(self, name: str) -> tuple[str, int]:
-        """Return where the source names what ran; the adapters without a line if nowhere."""
+    def place_of(self, name: str, adapters: Iterable[str]) -> tuple[str, int]:
+        """Return where the source names what ran; if nowhere, the first of some adapters."""
         for file, tree in self.files.items():
             bound = bindings(tree)
             for node in ast.walk(tree):
                 if isinstance(node, ast.expr) and names(node, name, bound):
                     return file, node.lineno
-        return self.adapters, 0
+        return self.place_of_adapter(adapters)
+
+    def place_of_adapter(self, adapters: Iterable[str]) -> tuple[str, int]:
+        """Return where one of these adapters is defined; without a line if nowhere."""
+        tree, wanted = self.files.get(self.adapters), set(adapters)
+        lines = (
+            [
+                node.lineno
+                for node in ast.walk(tree)
+                if isinstance(node, ast.FunctionDef) and node.name in wanted
+            ]
+            if tree
+            else []
+        )
+        return self.adapters, min(lines, default=0)
 
     def hiding(self) -> Iterator[tuple[str, dict[str, set[int]]]]:
         """Yield each file with code that hides what it calls: the reasons with their lines."""

@@ -13,7 +13,7 @@ from cs336_grader.worker.sandbox.limits import Limits
 
 from .conversation import Conversation
 from .faults import NoAdaptersError, SubmissionError, WorkerLostError, submission_error
-from .forbidden_calls import NO_RECORD, Place
+from .forbidden_calls import NO_RECORD, Place, forbidden_calls_in
 from .remote import RemoteAdapters
 from .resource_monitor import Deadline, ResourceMonitor
 from .zygote import Worker, Zygote
@@ -43,6 +43,7 @@ class RunningSubmission:
         imported: the worker that has imported the submission; None if it cannot be forked.
         checking: the worker that runs the checks of the current problem.
         forbidden_calls: the forbidden calls of the last case.
+        import_calls: those of the import.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class RunningSubmission:
         self.lost_records: set[str] = set()
         self.late: Counter[str] = Counter()
         self.forbidden_calls: set[Place] = set()
+        self.import_calls: set[Place] = set()
 
     @contextmanager
     def case(self, name: str, *, fresh: bool = False) -> Iterator[RemoteAdapters]:
@@ -158,6 +160,7 @@ class RunningSubmission:
         if answer["op"] != "loaded":
             worker.close()
             raise submission_error("Importing your adapters", answer, nothing_ran=True)
+        self.import_calls.update(forbidden_calls_in(answer.get("seen")))
         return worker
 
     def refuse_late(self, check: str, problem: str) -> None:

@@ -22,14 +22,14 @@ class CallRecord:
     """
 
     def __init__(self, root: Path, rules: Mapping[str, bool]) -> None:
-        self.operators = OperatorTrace(name for name in rules if "::" in name)
+        self.operators = OperatorTrace({name: rules[name] for name in rules if "::" in name})
         names = {name: noted for name, noted in rules.items() if "::" not in name}
-        self.entry_points = EntryPoints(root, names)
+        self.entry_points = EntryPoints(root, names, self.operators.is_noted)
         packages = {name for name, noted in names.items() if noted and name.isidentifier()}
         for name in packages & sys.stdlib_module_names:
             importlib.import_module(name)
         self.entry_points.install()
-        sys.meta_path.insert(0, Finder(packages - sys.modules.keys(), self.entry_points.note))
+        sys.meta_path.insert(0, Finder(packages - sys.modules.keys(), self.entry_points))
 
     def start(self) -> None:
         """Begin to record the operators of a case."""

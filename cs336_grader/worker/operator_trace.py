@@ -3,8 +3,9 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 
 import torch
 from torch.profiler import ExecutionTraceObserver
@@ -33,11 +34,12 @@ class OperatorTrace:
     The submission can stop it, as it can do anything in its own process: the record shows that.
 
     Args:
-        patterns: of the operators that the assignment's rules are about.
+        rules: patterns of operators, each with whether they are noted; the longest decides.
     """
 
-    def __init__(self, patterns: Iterable[str]) -> None:
-        self.patterns = tuple(patterns)
+    def __init__(self, rules: Mapping[str, bool]) -> None:
+        self.rules = rules
+        self.is_noted = cache(self._is_noted)
         self.erfinv, self.zero = torch.erfinv, torch.zeros(1)
         self.observer = ExecutionTraceObserver()
         self.path = ""
@@ -63,11 +65,12 @@ class OperatorTrace:
                 found = OPERATOR.findall(file.read(MAX_BYTES))
             os.unlink(self.path)
         names = set(found) - {MARK}
-        ruled = [name for name in map(bytes.decode, sorted(names)) if self.is_ruled(name)]
+        ruled = [name for name in map(bytes.decode, sorted(names)) if self.is_noted(name)]
         if size <= MAX_BYTES and found.count(MARK) < len(("first", "last")):
             return [*ruled, STOPPED]
         return [*ruled, COMPUTED if any(not NO_WORK.fullmatch(name) for name in names) else EMPTY]
 
-    def is_ruled(self, operator: str) -> bool:
-        """Return True for an operator that matches a pattern."""
-        return any(fnmatchcase(operator, pattern) for pattern in self.patterns)
+    def _is_noted(self, operator: str) -> bool:
+        """Return what the longest pattern that an operator matches says."""
+        matching = [pattern for pattern in self.rules if fnmatchcase(operator, pattern)]
+        return bool(matching) and self.rules[max(matching, key=len)]

@@ -6,9 +6,11 @@ A submission that imports one for something else loses nothing.
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType, ModuleType
 from typing import Any
+
+from .entry_points import EntryPoints
 
 Note = Callable[[str, FrameType | None], None]
 
@@ -53,28 +55,40 @@ class StandInModule(ModuleType):
 
 
 class Finder(MetaPathFinder, Loader):
-    """Finds a stand-in wherever one of some packages is imported.
+    """Finds stand-ins for some packages, and wraps others as they are imported.
 
     Args:
         packages: their names.
-        note: is told the dotted name of what is called, and from where.
+        entry_points: notes what is called of them, and of other packages that the rules are about.
     """
 
-    def __init__(self, packages: Iterable[str], note: Note) -> None:
+    def __init__(self, packages: Iterable[str], entry_points: EntryPoints) -> None:
         self.packages = frozenset(packages)
-        self.note = note
+        self.entry_points = entry_points
 
     def find_spec(
-        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how a stand-in is made, for the packages and their submodules."""
-        if name.partition(".")[0] not in self.packages:
+        """Return how a stand-in is made; of other packages with rules, how they are wrapped."""
+        top = name.partition(".")[0]
+        if top in self.packages:
+            return ModuleSpec(name, self, is_package=True)
+        if top not in self.entry_points.libraries:
             return None
-        return ModuleSpec(name, self, is_package=True)
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_wrap(module: ModuleType) -> None:
+                run(module)
+                self.entry_points.wrap_module(name, module)
+
+            spec.loader.exec_module = run_and_wrap  # type: ignore[method-assign]
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return a stand-in."""
-        return StandInModule(spec.name, self.note)
+        return StandInModule(spec.name, self.entry_points.note)
 
     def exec_module(self, module: ModuleType) -> None:
         """Leave a stand-in as it is."""

@@ -107,9 +107,7 @@ def serve(channel: Channel) -> None:
             calls = CallRecord(origin.root, message["rules"])
             try:
                 adapters = load(origin.root, message["search_paths"], message["module"])
-                # Calls of the import belong to no check.
-                calls.news()
-                channel.send({"op": "loaded"})
+                channel.send({"op": "loaded", "seen": calls.news()})
             except BaseException as error:
                 channel.send(describe(error, origin))
             session = Session(channel, adapters, origin, calls)

@@ -10,6 +10,7 @@ import torch
 
 from .call_record import CallRecord
 from .channel import Channel, Message, Node, WireError
+from .entry_points import enter
 from .exceptions import Origin, describe
 from .standins import Argument, Change, StandIns, changes_of
 from .values import Decoder, Encoder, encode_tensor
@@ -83,7 +84,7 @@ class Session:
         encoder = Encoder(self.result_node(outputs))
         try:
             with torch.set_grad_enabled(message["grad_enabled"]):
-                value = function(*args, **kwargs)
+                value = enter(function, args, kwargs)
         except BaseException as error:
             answer = describe(error, self.origin)
         else:

@@ -4,6 +4,7 @@ Each is the body of an adapters file for one problem, and gives the right answer
 looks for is absent. All must cost the problem's points or ask a person to look.
 """
 
+from .library_ways import LIBRARY_WAYS
 from .softmax_ways import SOFTMAX
 
 PRELUDE = "import torch\nx0 = torch.ones(2)\n"
@@ -307,6 +308,7 @@ WAYS = {
     **{("scaled_dot_product_attention", way): body for way, body in ATTENTION.items()},
     **{("tokenizer", way): body for way, body in TOKENIZER.items()},
     **OTHERS,
+    **LIBRARY_WAYS,
 }
 # What no record shows, and why: kept here so that it is known when one of them changes.
 NOT_COVERED: set[tuple[str, str]] = set()

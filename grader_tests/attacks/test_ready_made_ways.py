@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from cs336_grader.policy import Examination
-from cs336_grader.records import Consequence, Finding, ForbiddenCall, Staged
+from cs336_grader.records import NO_CHECK, Consequence, Finding, ForbiddenCall, Staged
 from grader_tests.assignments import ASSIGNMENT, ROOT
 
 from .own_ways import OWN
 from .ready_made_ways import NOT_COVERED, PRELUDE, WAYS
+from .unrecorded_ways import UNRECORDED_WAYS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="each way runs in a fork")
 PROGRAM = """
@@ -42,7 +43,7 @@ def clip(a):
     a.run_gradient_clipping([p], 1.0)
 
 # As the judge does where the worker is lost with the record.
-ENDED = b'[[["", 0, "recording.stopped"]], "it ended"]'
+ENDED = b'[[["", 0, "recording.stopped"]], [], "it ended"]'
 CALLS = {
     "softmax": lambda a: a.run_softmax(x, -1),
     "positionwise_feedforward": lambda a: a.run_silu(x),
@@ -60,38 +61,41 @@ CALLS = {
     "tokenizer": lambda a: a.get_tokenizer({0: b"a"}, []),
 }
 calls = CallRecord(root, rules)
-for number, problem in enumerate(json.loads(sys.argv[3])):
+for number, (problem, recorded) in enumerate(json.loads(sys.argv[3])):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        result, failed = None, ""
+        result, imported, failed = None, [], ""
         sys.path.insert(0, str(root / str(number)))
         calls.entry_points.root = f"{root}/{number}/"
         folder = root / str(number) / "scratch"
         folder.mkdir()
         import tempfile
         tempfile.tempdir = str(folder)
+        calls.news()
         try:
             import adapters
-            calls.news()
-            calls.start()
+            imported = calls.news()
+            if recorded:
+                calls.start()
             result = CALLS[problem](adapters)
         except BaseException as error:
             failed = f"{type(error).__name__}: {error}"
-        calls.stop()
+        if recorded:
+            calls.stop()
         told = calls.news()
         if not (isinstance(result, torch.Tensor) and result.is_floating_point()):
             told = [one for one in told if one[2] not in ("recording.empty", "recording.computed")]
-        os.write(writing, json.dumps([told, failed]).encode() + b"\\n")
+        os.write(writing, json.dumps([told, imported, failed]).encode() + b"\\n")
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as answer:
         print((answer.readline() or ENDED).decode().strip(), flush=True)
     os.waitpid(child, 0)
 """
-CASES = {**WAYS, **OWN}
-# The folder of a way, what was noted of it, and what it raised.
-Run = tuple[Path, list[tuple[str, int, str]], str]
+CASES = {**WAYS, **UNRECORDED_WAYS, **OWN}
+# The folder of a way, what was noted of it and of its import, and what it raised.
+Run = tuple[Path, list[tuple[str, int, str]], list[tuple[str, int, str]], str]
 Runs = dict[tuple[str, str], Run]
 
 
@@ -102,7 +106,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     for number, body in enumerate(CASES.values()):
         (root / str(number)).mkdir()
         (root / str(number) / "adapters.py").write_text(PRELUDE + body, encoding="utf-8")
-    rules, problems = ASSIGNMENT.rubric.watched(), [problem for problem, _ in CASES]
+    rules = ASSIGNMENT.rubric.watched()
+    problems = [[case[0], case not in UNRECORDED_WAYS] for case in CASES]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(root), json.dumps(rules), json.dumps(problems)],
         cwd=ROOT,
@@ -121,14 +126,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 def found(run: Run, problem: str) -> tuple[Finding, ...]:
     """The findings about a way, as if a check of the problem had run it."""
-    folder, told, _ = run
+    folder, told, imported, _ = run
     staged = Staged("mine", "", folder, "adapters", (".",), (), frozenset())
     check = next(one.name for one in ASSIGNMENT.checks.values() if one.problem == problem)
     calls = [ForbiddenCall(check, *place) for place in told]
+    calls += [ForbiddenCall(NO_CHECK, *place) for place in imported]
     return Examination(staged, ASSIGNMENT).findings((problem,), calls)
 
 
-@pytest.mark.parametrize("case", WAYS, ids=": ".join)
+@pytest.mark.parametrize("case", {**WAYS, **UNRECORDED_WAYS}, ids=": ".join)
 def test_a_ready_made_answer_is_found(runs: Runs, case: tuple[str, str]) -> None:
     """It costs the problem's points, or a person is asked."""
     findings = found(runs[case], case[0])
@@ -138,9 +144,9 @@ def test_a_ready_made_answer_is_found(runs: Runs, case: tuple[str, str]) -> None
 @pytest.mark.parametrize("case", OWN, ids=": ".join)
 def test_own_work_is_not(runs: Runs, case: tuple[str, str]) -> None:
     """What a student may write asks for nothing."""
-    _, told, failed = runs[case]
+    _, told, imported, failed = runs[case]
     assert not failed
-    assert not found(runs[case], case[0]), told
+    assert not found(runs[case], case[0]), (told, imported)
 
 
 def test_most_cost_points(runs: Runs) -> None:
