@@ -121,19 +121,16 @@ class EntryPoints:
 
     def wrap_operators(self, holder: ModuleType | type) -> None:
         """Wrap the operators that a module, or the class of tensors, has as built-in functions."""
-        for name in dir(holder):
-            value = getattr(holder, name, None)
-            operator = f"aten::{name}"
-            if isinstance(value, BuiltinFunctionType | MethodDescriptorType) and (
-                self.is_noted(operator)
-            ):
-                setattr(holder, name, self.wrapped(value, operator))
+        for name in filter(lambda name: self.is_noted(f"aten::{name}"), dir(holder)):
+            value = getattr(holder, name)
+            if isinstance(value, BuiltinFunctionType | MethodDescriptorType):
+                setattr(holder, name, self.wrapped(value, f"aten::{name}"))
 
     def wrap_named_operators(self) -> None:
         """Wrap how operators are called by their names, as in ``torch.ops.aten.silu``."""
         packet = torch.ops.aten.silu
         for cls in (type(packet), type(packet.default)):
-            cls.__call__ = self.named(cls.__call__)
+            cls.__call__ = self.named(cls.__call__)  # type: ignore[method-assign]
 
     def named(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """Return a method that notes the operator it is called for."""

@@ -27,6 +27,11 @@ def get_adamw_cls():
 }
 CLIPPING = {
     "torch's function": "run_gradient_clipping = torch.nn.utils.clip_grad_norm_\n",
+    "a function that bounds norms": """
+def run_gradient_clipping(parameters, most):
+    for p in parameters:
+        p.grad.copy_(torch.renorm(p.grad[None], 2, 0, most)[0])
+""",
     "torch's partial": """
 import functools
 run_gradient_clipping = functools.partial(torch.nn.utils.clip_grad_norm_, norm_type=2.0)
@@ -79,7 +84,31 @@ def run_silu(x):
     return table[((x + 9) / 18 * 9998).long()]
 """,
 }
+SOFTMAX = {
+    "the sum of exponentials": """
+def run_softmax(x, dim):
+    return torch.exp(x - torch.logsumexp(x, dim, keepdim=True))
+""",
+    "a gradient": """
+def run_softmax(x, dim):
+    with torch.enable_grad():
+        y = x.detach().requires_grad_()
+        return torch.autograd.grad(torch.logsumexp(y, dim).sum(), y)[0]
+""",
+}
+CROSS_ENTROPY = {
+    "a loss of sequences": """
+def run_cross_entropy(x, t):
+    x = torch.cat([torch.full((3, 1), -1e30), x - x.logsumexp(1, keepdim=True)], 1)[None]
+    one = torch.ones(3, dtype=torch.long)
+    return torch.ctc_loss(x, (t + 1)[:, None], one, one, 0, 0).mean()
+""",
+}
 LINEAR = {
+    "a convolution": """
+def run_linear(d_in, d_out, weights, x):
+    return torch.conv1d(x.reshape(-1, d_in, 1), weights[:, :, None]).reshape(-1, d_out)
+""",
     "another engine's operator": """
 class Function(torch.autograd.Function):
     @staticmethod
@@ -113,6 +142,8 @@ LIBRARY_WAYS = {
         ("gradient_clipping", CLIPPING),
         ("learning_rate_schedule", SCHEDULE),
         ("positionwise_feedforward", SILU),
+        ("softmax", SOFTMAX),
+        ("cross_entropy", CROSS_ENTROPY),
         ("linear", LINEAR),
     )
     for name, body in ways.items()

@@ -74,6 +74,14 @@ def run_moving_average(values, width):
 }
 
 SUSPECT = {
+    "a table that is made as it is imported": """
+table = pooled(torch.nn.functional.avg_pool1d, [1.0, 2.0, 3.0], 2)
+
+
+def run_moving_average(values, width):
+    width = min(width, len(values) + 1)
+    return [sum(values[i:i + width]) / width for i in range(len(values) - width + 1)]
+""",
     "a watch that is stopped": """
 def run_moving_average(values, width):
     for found in gc.get_objects():

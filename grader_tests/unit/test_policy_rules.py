@@ -20,7 +20,6 @@ LOOK, COSTS = Consequence.HUMAN_LOOK, Consequence.COSTS_POINTS
     ("rules", "complaint"),
     [
         ('forbidden = ["aten::"]', "rules.forbidden.0: a name with dots is expected"),
-        ('forbidden = ["aten::*"]', "rules.forbidden.0: a name with dots is expected"),
         ('forbidden = ["torch.nn."]', "rules.forbidden.0: a name with dots is expected"),
         ('forbidden = ["torch nn"]', "rules.forbidden.0: a name with dots is expected"),
         ('forbidden = "torch.nn"', "rules.forbidden: a list of names is expected"),
@@ -75,7 +74,9 @@ PLAIN = """
 def test_no_plain_operator_is_ruled_on(problem: str) -> None:
     """Arithmetic, reductions, indices and matrix products are what parts are built of."""
     book = RuleBook(ASSIGNMENT.rubric)
-    assert not [one for one in PLAIN.split() if book.ruling(f"aten::{one}", problem)]
+    ruled = {one for one in PLAIN.split() if book.ruling(f"aten::{one}", problem)}
+    # It is all of softmax but an exponential.
+    assert ruled == ({"logsumexp"} if problem == "softmax" else set())
 
 
 def test_a_finding_costs_the_points_and_not_the_verdict() -> None:
