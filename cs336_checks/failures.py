@@ -4,7 +4,6 @@ Whoever wants a traceback asks for one: --tb=short, --pdb.
 """
 
 import shlex
-import shutil
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,12 +43,6 @@ class Failure:
         return "\n".join(filter(None, parts))
 
 
-def run_pytest() -> str:
-    """Return the command that runs the checks: uv, or the Makefile's own copy of it."""
-    own = Path(".uv", "bin", "uv")
-    return f"{'uv' if shutil.which('uv') or not own.is_file() else own} run pytest"
-
-
 def import_failure(error: Exception, suite: SuiteFolder, folder: Path | None) -> str:
     """Return what is told where the adapters cannot be imported, so that nothing is checked.
 
@@ -67,7 +60,7 @@ def import_failure(error: Exception, suite: SuiteFolder, folder: Path | None) ->
             f"  Your code imports {missing}. If that is a package and no misspelt name, "
             "look at it before you install it, and add it to the dependencies in pyproject.toml."
         )
-    lines.append(f"  The whole traceback: {run_pytest()} -x --tb=short")
+    lines.append(f"  The whole traceback: {suite.command} -x --tb=short")
     return "\n".join(lines)
 
 
@@ -80,7 +73,7 @@ def finding_of(item: pytest.Item, call: pytest.CallInfo[None]) -> Finding | None
         return None
     requirement = (getattr(getattr(item, "function", None), "__doc__", "") or item.name).strip()
     raised, places = where(error, suite, option.adapters_from)
-    words = [*run_pytest().split(), item.nodeid.partition("[")[0]]
+    words = [*shlex.split(suite.command), item.nodeid.partition("[")[0]]
     words += [f"--adapters-from={option.adapters_from}"] if option.adapters_from else []
     words += [f"--seed={option.seed}"] if option.seed else []
     # Where the check found a value wrong, there is nothing to trace.

@@ -204,8 +204,8 @@ class Progress:
         ordered = [self.advice[name] for name in self.problem_of if name in self.advice]
         told = [
             *total(rows, self.rubric),
-            *advice_lines(ordered),
-            *next_step(rows, self.rubric, self.messages),
+            *advice_lines(ordered, self.suite.command),
+            *next_step(rows, self.rubric, self.messages, self.suite.command),
         ]
         write(terminalreporter, told)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from .failures import run_pytest
 from .rubric import Problem, Rubric
 
 UNWRITTEN = "not written yet"
@@ -70,17 +69,20 @@ class Row:
         return f"{len(self.passed)} of {counted(total)} passed"
 
 
-def next_step(rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str]) -> list[str]:
+def next_step(
+    rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str], pytest: str
+) -> list[str]:
     """Return what to do next: fix what fails, else write what is first in a track that was begun.
 
     Args:
         rows: the problems that were run.
         rubric: names the tracks.
         messages: what the stubs of each problem say.
+        pytest: the command that runs the checks.
     """
     failing = [row.name for row in rows if row.failed]
     if failing:
-        return ["", f"Next: fix {failing[0]}.", command(failing[0])]
+        return ["", f"Next: fix {failing[0]}.", command(failing[0], pytest)]
     begun = {row.track for row in rows if row.passed}
     waiting: dict[str, Row] = {}
     for row in rows:
@@ -88,28 +90,29 @@ def next_step(rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str]) 
             waiting.setdefault(row.track, row)
     first = next((waiting[track] for track in waiting if track in begun), None)
     if first is not None:
-        return to_write(first, "Next", messages)
+        return to_write(first, "Next", messages, pytest)
     if waiting:
         start, *others = waiting.values()
-        lines = to_write(start, "Next" if begun else "Begin here", messages)
+        lines = to_write(start, "Next" if begun else "Begin here", messages, pytest)
         for other in others if total(rows, rubric) else ():
             title = rubric.tracks[other.track]
             lines += [f"Or begin with the {title.lower()}: {other.name} ({other.problem.title})."]
             lines += [
-                command(other.name),
-                f"    Run that track alone: {run_pytest()} --track {other.track}",
+                command(other.name, pytest),
+                f"    Run that track alone: {pytest} --track {other.track}",
             ]
         return lines
     if not total(rows, rubric) and all(row.is_done for row in rows):
-        return ["", f"Done here. What is next: {run_pytest()}"]
+        return ["", f"Done here. What is next: {pytest}"]
     return []
 
 
-def advice_lines(requirements: Sequence[str]) -> list[str]:
+def advice_lines(requirements: Sequence[str], pytest: str) -> list[str]:
     """Return good practice that was not followed: the first of it, and how to see the rest.
 
     Args:
         requirements: what was asked, each with its problem, in the rubric's order.
+        pytest: the command that runs the checks.
     """
     if not requirements:
         return []
@@ -119,18 +122,18 @@ def advice_lines(requirements: Sequence[str]) -> list[str]:
         "",
         "Advice (no points):",
         *(f"    {requirement}" for requirement in requirements[:MOST_ADVICE]),
-        f"    What was found{rest}: {run_pytest()} -k {ADVICE}",
+        f"    What was found{rest}: {pytest} -k {ADVICE}",
     ]
 
 
-def to_write(row: Row, word: str, messages: Mapping[str, str]) -> list[str]:
+def to_write(row: Row, word: str, messages: Mapping[str, str], pytest: str) -> list[str]:
     """Return what is to be written for a problem."""
     said = messages[row.name].partition(": ")[2] or "write it"
     return [
         "",
         f"{word}: {row.name} ({row.problem.title}).",
         f"    {said[:1].upper()}{said[1:]}.",
-        command(row.name),
+        command(row.name, pytest),
     ]
 
 
@@ -139,9 +142,9 @@ def counted(number: int) -> str:
     return f"{number} check{'' if number == 1 else 's'}"
 
 
-def command(problem: str) -> str:
+def command(problem: str, pytest: str) -> str:
     """How to run a problem's checks."""
-    return f"    Run its checks: {run_pytest()} -k {problem}"
+    return f"    Run its checks: {pytest} -k {problem}"
 
 
 def total(rows: Sequence[Row], rubric: Rubric) -> list[str]:

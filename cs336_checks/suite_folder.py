@@ -1,5 +1,8 @@
 """The folder that holds an assignment's checks."""
 
+import shlex
+import shutil
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +43,19 @@ class SuiteFolder:
     def fingerprints(self) -> Path:
         """The folder of what known mistakes give at seed 0."""
         return self.path / "_fingerprints"
+
+    @property
+    def command(self) -> str:
+        """The command that runs the checks in the assignment's folder.
+
+        Where a copy of this library is in that folder: uv, or the Makefile's copy of uv. Elsewhere:
+        the Python that runs now, as the library is installed there.
+        """
+        if self.root.resolve() != Path(__file__).resolve().parents[1]:
+            names = (name for name in ("python", "python3") if shutil.which(name) == sys.executable)
+            return f"{next(names, shlex.quote(sys.executable))} -m pytest"
+        own = Path(".uv", "bin", "uv")
+        return f"{'uv' if shutil.which('uv') or not own.is_file() else own} run pytest"
 
     @cached_property
     def rubric(self) -> Rubric:

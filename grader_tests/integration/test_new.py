@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,7 @@ def test_the_five_commands_of_its_readme(tmp_path: Path) -> None:
     )
     assert students.returncode == 1
     assert "Begin here: moving_average (Moving average)." in students.stdout
+    assert "Run its checks: uv run pytest -k moving_average" in students.stdout
     report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
     assert report["score"] == 0.0
 
@@ -79,6 +81,27 @@ def test_a_known_mistake_is_named_when_it_is_graded(tmp_path: Path) -> None:
     command = [*PROGRAM, "grade", str(wrong), "--assignment", str(folder), "--seed", "3"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "when the end is averaged over what there is" in ended.stdout, ended.stderr
+
+
+def test_what_failed_is_run_alone_by_the_command_that_is_told(tmp_path: Path) -> None:
+    """The library is installed beside Python, not in the assignment: uv would not find it."""
+    folder = tmp_path / "sums"
+    assert made(folder).returncode == 0
+    averages = folder / "sums" / "averages.py"
+    averages.write_text("def moving_average(values, width):\n    return values\n")
+    first = suite(folder)
+    told = re.search(r"Run it alone: (.*)", first)
+    assert told is not None, first
+    command = shlex.split(told[1])
+    assert Path(shutil.which(command[0]) or "") == Path(sys.executable)
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert told[0] in ended.stdout, ended.stdout + ended.stderr
+
+
+def suite(folder: Path) -> str:
+    """Run an assignment's checks and return what is told."""
+    command = [sys.executable, "-m", "pytest"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
 
 
 def test_a_folder_that_holds_something_is_left_as_it_is(tmp_path: Path) -> None:

@@ -137,11 +137,11 @@ def test_advice_leaves_a_problem_done() -> None:
 def test_three_lines_of_advice_are_shown(count: int, more: str) -> None:
     """The first ones, and how to see what was found."""
     told = [f"rope: requirement {i}" for i in range(count)]
-    _, title, *lines, last = advice_lines(told)
+    _, title, *lines, last = advice_lines(told, "uv run pytest")
     assert title == "Advice (no points):"
     assert [line.strip() for line in lines] == told[:3]
     assert last == f"    What was found{more}: uv run pytest -k advice"
-    assert advice_lines([]) == []
+    assert advice_lines([], "uv run pytest") == []
 
 
 def test_a_single_problem() -> None:
