@@ -1,7 +1,8 @@
 """Findings of failed cases, each cause told once."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from typing import Any, Self
@@ -9,7 +10,7 @@ from typing import Any, Self
 # Begins a line that is never broken, so that it can be copied.
 ALONE = "Run it alone:"
 # So many further checks are named where they fail in the same way.
-MOST_NAMED = 8
+MOST_NAMED = 4
 # By so many characters at their beginning, two texts are the same but for numbers.
 TELLING = 120
 # So many causes of one problem are told in full.
@@ -61,7 +62,7 @@ class Finding:
     @property
     def cause(self) -> tuple[str, ...]:
         """Equal for findings that have one cause, as far as their texts tell."""
-        text = re.sub(r"[-+]?\d[\d.,e%+-]*", "#", self.message[:TELLING])
+        text = re.sub(r"[-+]?\d[\d.,e%+-]*", "#", self.message)[:TELLING]
         if self.clarity is Clarity.RAISED:
             return text, *self.lines[:1]
         return self.problem, text
@@ -112,19 +113,22 @@ class Cause:
         return next(own, self.findings[0])
 
     def others(self) -> str:
-        """Return a sentence on the other checks that fail in the same way."""
+        """Return a sentence on the other checks that fail in the same way.
+
+        Those of the problem itself are named, those of others counted.
+        """
         told = self.told
-        names = dict.fromkeys(
-            one.check if one.problem == told.problem else f"{one.check} ({one.problem})"
-            for one in self.findings
-            if one.check != told.check
-        )
-        if not names:
+        checks = dict.fromkeys((one.problem, one.check) for one in self.findings)
+        checks.pop((told.problem, told.check))
+        if not checks:
             return ""
-        shown, more = list(names)[:MOST_NAMED], len(names) - MOST_NAMED
-        end = f" and {more} more" if more > 0 else ""
-        checks = "1 more check fails" if len(names) == 1 else f"{len(names)} more checks fail"
-        return f"{checks} in the same way: {', '.join(shown)}{end}."
+        own = [check for problem, check in checks if problem == told.problem]
+        elsewhere = Counter(problem for problem, _ in checks if problem != told.problem)
+        places = [named(own)] if own else []
+        if elsewhere:
+            places.append(f"in {counted(elsewhere)}")
+        many = "1 more check fails" if len(checks) == 1 else f"{len(checks)} more checks fail"
+        return f"{many} in the same way: {'; '.join(places)}."
 
 
 def causes(findings: Iterable[Finding]) -> list[Cause]:
@@ -175,19 +179,21 @@ def paragraphs(
     found = causes(findings)
     problems = list(dict.fromkeys(cause.told.problem for cause in found))
     waiting: dict[str, int] = {}
+    raised = False
     for name in problems:
         own = [cause for cause in found if cause.told.problem == name]
         parts_fail = any(other in below(name) for other in problems)
         if parts_fail and not verbose:
-            clear = [cause for cause in own if cause.told.clarity <= Clarity.RAISED]
-            later = [cause for cause in own if cause not in clear[:1]]
-            own = clear[:1]
-            waiting[name] = len({one.check for cause in later for one in cause.findings})
+            # An exception may have nothing to do with the part. One is told in the whole run.
+            most = Clarity.NAMED if raised else Clarity.RAISED
+            full = [cause for cause in own if cause.told.clarity <= most][:1]
+            raised |= any(cause.told.clarity is Clarity.RAISED for cause in full)
+            waiting[name] = len({o.check for one in own if one not in full for o in one.findings})
+            own = full
         if own:
             yield from problem_lines(own, verbose=verbose)
-    named = [f"{name} ({count})" for name, count in waiting.items() if count]
-    if named:
-        yield [f"Checks of what is built on this fail as well: {', '.join(named)}."]
+    if any(waiting.values()):
+        yield [f"Checks of what is built on this fail as well: {counted(waiting)}. All: -v."]
 
 
 def problem_lines(found: Sequence[Cause], *, verbose: bool) -> Iterator[list[str]]:
@@ -200,7 +206,16 @@ def problem_lines(found: Sequence[Cause], *, verbose: bool) -> Iterator[list[str
         one.check for cause in found if cause not in full for one in cause.findings
     )
     if names:
-        shown, more = list(names)[:MOST_NAMED], len(names) - MOST_NAMED
-        end = f" and {more} more" if more > 0 else ""
         verb = "fails" if len(names) == 1 else "fail"
-        yield [f"  Also in {found[0].told.problem}: {', '.join(shown)}{end} {verb} (all: -v)."]
+        yield [f"  Also in {found[0].told.problem}: {named(list(names))} {verb} (all: -v)."]
+
+
+def named(checks: Sequence[str]) -> str:
+    """Return the names of checks, of many the first ones."""
+    more = len(checks) - MOST_NAMED
+    return ", ".join(checks[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def counted(problems: Mapping[str, int]) -> str:
+    """Return the names of problems, each with its number of checks."""
+    return ", ".join(f"{name} ({count})" for name, count in problems.items() if count)

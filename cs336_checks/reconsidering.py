@@ -58,15 +58,14 @@ def without(
 ) -> Finding:
     """Return a finding without the mistakes that are excluded.
 
-    Where a part fails that its problem is built on, the problem's own mistakes are not named: what
-    is seen may come of the part.
+    Where parts fail that its problem is built on, only their mistakes are named: the problem's own
+    may be no more than what the parts do to it.
     """
-    parts_fail = not failing.isdisjoint(suite.rubric.below(finding.problem))
+    parts = failing.intersection(suite.rubric.below(finding.problem))
     kept = [
         name
         for name in finding.mistakes
-        if name not in excluded
-        and not (parts_fail and prints.mistakes[name].problem == finding.problem)
+        if name not in excluded and (not parts or prints.mistakes[name].problem in parts)
     ]
     if len(kept) == len(finding.mistakes):
         return finding

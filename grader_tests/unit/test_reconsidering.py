@@ -100,3 +100,6 @@ def test_a_wrong_part_is_to_blame_first(suite: SuiteFolder) -> None:
     assert (told.mistakes, told.message) == ((), "All differ.")
     given = replace(attention, mistakes=(PAIRED,))
     assert reconsidered([given, part], (), suite)[0] == given
+    either = replace(attention, mistakes=(BUILT, PAIRED))
+    other_part = replace(part, problem="linear")
+    assert reconsidered([either, other_part], (), suite)[0].mistakes == ()
