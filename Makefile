@@ -7,7 +7,7 @@ OUT        ?= ../$(notdir $(CURDIR))-handout
 ARGS       ?=
 
 .DEFAULT_GOAL := help
-.PHONY: test test-grader test-slow grade audit handout snapshots fingerprints train bench tiny-model schema lint types layers help
+.PHONY: test test-grader test-slow grade audit handout docs snapshots fingerprints train bench tiny-model schema lint types layers help
 
 test: $(UV) ## Run the assignment's checks on the reference (more options: ARGS="-k rope")
 	$(UV) run pytest $(ARGS)
@@ -38,6 +38,9 @@ train: $(UV) ## Draw stories and learn to tell them, on a CPU in minutes: runs/s
 	$(UV) run python -m cs336_basics.encode data/stories/train.txt data/stories/valid.txt --out data/stories --vocab-size 1536
 	$(UV) run python -m cs336_basics.train --config examples/stories.json --resume $(ARGS)
 	$(UV) run python -m cs336_basics.generate "" --checkpoint runs/stories/best.pt
+
+docs: $(UV) ## Build the site in build/site: course text, guides, API and a gallery
+	$(UV) run python -m website build/site
 
 bench: $(UV) ## Measure the slow parts beside what people use otherwise; write docs/performance.md
 	$(UV) run python -m benchmarks $(ARGS)

@@ -2,13 +2,12 @@
 
 What both families share comes from model.py: linear maps, attention, the frame of the model.
 
-Sources:
+Sources, of which the last one (GPT-2) puts the parts together:
     https://arxiv.org/abs/1706.03762  Attention Is All You Need: scaled embeddings, sinusoids, FFN
     https://arxiv.org/abs/1607.06450  Layer Normalization
     https://arxiv.org/abs/1606.08415  Gaussian Error Linear Units
     https://jmlr.org/papers/v15/srivastava14a.html  Dropout
     https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf
-        GPT-2: these parts put together, with learned positions and d_ff = 4 d_model
 """
 
 import math

@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A number may differ from what is expected by atol + rtol · |expected|."""
+    """A number may differ from what is expected by ``atol + rtol * abs(expected)``."""
 
     atol: float
     rtol: float

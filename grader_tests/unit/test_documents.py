@@ -159,9 +159,14 @@ def test_tree_leaves_nothing_out() -> None:
 def test_every_dependency_has_its_reason() -> None:
     """README's table has a row for every package of pyproject.toml and for no other."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    groups = [project["project"]["dependencies"], project["dependency-groups"]["dev"]]
+    groups = [project["project"]["dependencies"], *project["dependency-groups"].values()]
     groups += project["project"]["optional-dependencies"].values()
-    names = {re.split(r"[^\w-]", package)[0] for group in groups for package in group}
+    names = {
+        re.split(r"[^\w-]", package)[0]
+        for group in groups
+        for package in group
+        if isinstance(package, str)
+    }
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme.partition("## Dependencies")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (?!package)([^|]+) \| \S", table, re.MULTILINE)

@@ -1,0 +1,7 @@
+"""The project's site: `python -m website` builds it.
+
+pages.py   gathers the pages: course text, guides, API, gallery
+docstrings.py  docstrings as reStructuredText
+mathml.py  formulas as MathML, which browsers show without a script or a network
+conf.py    the settings of Sphinx
+"""
