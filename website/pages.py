@@ -29,9 +29,11 @@ def gather(folder: Path, course: Path) -> None:
     for name in ("*.svg", "*.schema.json"):
         for file in (ROOT / "docs").glob(name):
             shutil.copy(file, folder / "guides")
-    shutil.copytree(course, folder / "course")
-    for chapter in (folder / "course").glob("*.md"):
-        copy_page(chapter, chapter, folder / "course")
+    for chapter in course.glob("[0-9]*.md"):
+        copy_page(chapter, folder / "course" / chapter.name, course)
+    shutil.copy(course / "training_loop.py", folder / "course")
+    if (course / "pictures").is_dir():
+        shutil.copytree(course / "pictures", folder / "course/pictures")
     (folder / "api").mkdir()
     for package in PACKAGES:
         text = "\n".join(api_page(package))
