@@ -4,6 +4,7 @@ contents.py       what travels, what is made, and whose each file is
 outline.py        what of the reference students get, found in its source (sources.py)
 stripping.py      signatures and docstrings without the solution
 student_files.py  README.md and what else is written from the rubric and the checks
+course.py         the chapters of the course text, with what the rubric and the checks say
 leaks.py          looks for what should have stayed behind
 proof.py          runs the checks on stubs and reference, in an environment of its own
 updating.py       replaces what is the author's in a student's repository

@@ -10,11 +10,12 @@ from cs336_checks.rubric import RUBRIC, Assignment, Problem, RubricError
 from cs336_grader.judging.choice import known_names
 from cs336_grader.reports.summary import listed
 
+from .course import course_files
 from .manifest import MANIFEST, manifest
 from .outline import Outline, outline
 from .sources import ADAPTERS
 from .stripping import is_worth_having, stripped
-from .student_files import WRITTEN, write
+from .student_files import WRITTEN, tasks, write
 
 # What travels as it is. All else of the author's stays behind, unless it is made from a template.
 TRAVELS = (
@@ -55,9 +56,12 @@ def build(assignment: Assignment, tracks: tuple[str, ...] = ()) -> Handout:
         UnknownNameError: there is no such track.
     """
     limited = chosen(assignment, tracks)
-    found = outline(limited, beneath(assignment, limited))
+    parts = beneath(assignment, limited)
+    found = outline(limited, parts)
     own = stubs(limited, found)
-    files = {**travelling(assignment.folder), **own}
+    told = {task.id: task for task in tasks(limited, found)}
+    text = course_files(limited, told, parts)
+    files = {**travelling(assignment.folder), **text, **own}
     files[RUBRIC.as_posix()] = public_rubric(files[RUBRIC.as_posix()])
     for name in WRITTEN:
         files[name] = write(name, limited, found, tracks).encode()

@@ -10,6 +10,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from cs336_checks.chapters import chapter_of_problems, chapters
 from cs336_checks.rubric import Assignment, Problem, Tier
 from cs336_grader.project import project_tables
 
@@ -32,8 +33,9 @@ class Task:
 
     Attributes:
         parts: what is to be written, each with its file and what its docstring says.
-        adapters: the adapters with what their docstrings say.
+        adapters: the adapters with their parameters, each with what its docstring says.
         asked: what the checks ask for, by tier.
+        chapter: the file of the course text that is about it, if there is one.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Task:
     parts: list[tuple[str, str, str]]
     adapters: dict[str, str]
     asked: dict[Tier, list[str]]
+    chapter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str
             project=project,
             uv=uv,
             tracks=tracks,
+            chapters=list(chapters(assignment.folder)),
             slug=re.sub(r"[^a-z0-9]+", "-", assignment.rubric.title.lower()).strip("-"),
             tiers=Tier,
         )
@@ -82,15 +86,23 @@ def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str
 
 def tasks(assignment: Assignment, outline: Outline) -> Iterator[Task]:
     """The problems in order."""
-    said = docstrings(outline.sources[ADAPTERS.as_posix()])
+    source = outline.sources[ADAPTERS.as_posix()]
+    said, where = docstrings(source), chapter_of_problems(assignment.folder)
     for name, problem in assignment.rubric.problems.items():
         asked: dict[Tier, list[str]] = {tier: [] for tier in Tier}
         for tier, check in problem.checks():
             asked[tier].append(assignment.checks[check].requirement)
         parts = [described(outline, *place) for place in outline.tasks.get(name, ())]
-        yield Task(
-            name, problem, parts, {one: said.get(one, "") for one in problem.adapters}, asked
-        )
+        adapters = {call(source, one): said.get(one, "") for one in problem.adapters}
+        yield Task(name, problem, parts, adapters, asked, where.get(name, ""))
+
+
+def call(source: Source, name: str) -> str:
+    """Return a function's name with those of its parameters."""
+    node = source.definitions.get(name)
+    if not isinstance(node, ast.FunctionDef):
+        return name
+    return f"{name}({', '.join(one.arg for one in node.args.args)})"
 
 
 def described(outline: Outline, file: str, name: str) -> tuple[str, str, str]:
