@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 
+from course import pictures
 from grader_tests.assignments import ASSIGNMENT, ROOT
 from tests import adapters
 
@@ -73,3 +75,24 @@ def test_a_chapter_shows_the_adapters_of_its_problems(path: Path) -> None:
     called = set(re.findall(r"\b(?:run|get)_\w+(?=\()", "\n".join(blocks(path, "pycon"))))
     published = {name for one in problems for name in ASSIGNMENT.rubric.problems[one].adapters}
     assert published <= called | {"run_multihead_self_attention_with_rope"}
+
+
+def test_every_picture_is_shown_and_described() -> None:
+    """A picture that no chapter shows, or that has no words for who cannot see it, is a fault."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in CHAPTERS)
+    shown = re.findall(r"!\[([^\]]*)\]\(pictures/(\w+)\.svg\)", text)
+    assert sorted(name for _, name in shown) == sorted(pictures.DRAWN)
+    assert all(len(words) > 40 for words, _ in shown)
+    assert {path.stem for path in pictures.PICTURES.iterdir()} == pictures.DRAWN.keys()
+
+
+def test_the_script_draws_the_pictures(tmp_path: Path) -> None:
+    """The same version of matplotlib draws the same bytes, another one the same words."""
+    pictures.draw(tmp_path)
+    for path in pictures.PICTURES.iterdir():
+        committed, drawn = path.read_text("utf-8"), (tmp_path / path.name).read_text("utf-8")
+        assert re.findall(r"<text[^>]*>([^<]*)", drawn) == re.findall(
+            r"<text[^>]*>([^<]*)", committed
+        )
+        if f"Matplotlib v{mpl.__version__}," in committed:
+            assert drawn == committed, f"{path.name}: draw it anew with python -m course.pictures"
