@@ -14,6 +14,9 @@ def reconsidered(
 ) -> list[Finding]:
     """Return findings without mistakes that other cases of the run contradict.
 
+    Where a part fails that a problem is built on, the problem's own mistakes are not named: what is
+    seen may be no more than what the part does to it.
+
     Args:
         findings: what failed cases found.
         passed: the cases that passed, as snapshots name them.
@@ -26,7 +29,17 @@ def reconsidered(
     excluded = {mistake for case in passed for mistake in prints.failing(case) & named}
     excluded |= opposed(findings, named, prints)
     failing = {finding.problem for finding in findings}
-    return [without(finding, excluded, failing, prints, suite) for finding in findings]
+    whole = {name for name in failing if failing.isdisjoint(suite.rubric.below(name))}
+    seen = {
+        mistake
+        for finding in findings
+        for mistake in finding.candidates or ()
+        if finding.problem in whole and prints.mistakes[mistake].problem == finding.problem
+    }
+    return [
+        without(finding, kept(finding, excluded, whole, seen, prints), prints, suite)
+        for finding in findings
+    ]
 
 
 def opposed(findings: Sequence[Finding], named: set[str], prints: FingerprintFolder) -> set[str]:
@@ -49,27 +62,39 @@ def opposed(findings: Sequence[Finding], named: set[str], prints: FingerprintFol
     return found
 
 
-def without(
+def kept(
     finding: Finding,
     excluded: set[str],
-    failing: set[str],
+    whole: set[str],
+    seen: set[str],
     prints: FingerprintFolder,
-    suite: SuiteFolder,
-) -> Finding:
-    """Return a finding without the mistakes that are excluded.
+) -> list[str]:
+    """Return the mistakes of a finding that are told.
 
-    Where parts fail that its problem is built on, only their mistakes are named: the problem's own
-    may be no more than what the parts do to it.
+    Args:
+        finding: the finding.
+        excluded: mistakes that the run contradicts.
+        whole: the failing problems of which no part fails.
+        seen: mistakes that checks of such a problem show.
+        prints: tells the problem of each mistake.
     """
-    parts = failing.intersection(suite.rubric.below(finding.problem))
-    kept = [
-        name
-        for name in finding.mistakes
-        if name not in excluded and (not parts or prints.mistakes[name].problem in parts)
-    ]
-    if len(kept) == len(finding.mistakes):
+    left = [name for name in finding.mistakes if name not in excluded]
+    if finding.problem in whole:
+        return left
+    others = [name for name in left if prints.mistakes[name].problem != finding.problem]
+    # Once one that gives the same is ruled out, the rest need a proof.
+    if len(others) == len(finding.mistakes):
+        return others
+    return [name for name in others if name in seen]
+
+
+def without(
+    finding: Finding, names: list[str], prints: FingerprintFolder, suite: SuiteFolder
+) -> Finding:
+    """Return a finding that names these of its mistakes alone."""
+    if len(names) == len(finding.mistakes):
         return finding
-    if not kept:
+    if not names:
         return finding.without_explanation()
-    told = explanation([(prints.mistakes[name],) for name in kept], finding.problem, suite.title)
+    told = explanation([(prints.mistakes[name],) for name in names], finding.problem, suite.title)
     return replace(finding, question=told.question, message=told.statement, mistakes=told.mistakes)

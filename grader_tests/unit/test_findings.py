@@ -1,6 +1,7 @@
 """What failed is told once for each cause, the clearest first."""
 
 import json
+import textwrap
 from dataclasses import replace
 
 import execnet
@@ -135,6 +136,24 @@ def test_what_is_built_on_a_wrong_part_is_counted() -> None:
     assert "ValueError" not in told(NAMED, RAISED, other)
     assert "ValueError" not in told(NAMED, RAISED, replace(other, check="test_lm", problem="lm"))
     assert "block: Rotates" in told(block), "its parts are right"
+
+
+def test_one_mistake_in_a_part_fits_on_a_screen() -> None:
+    """However many checks fail of however many problems that are built on it."""
+    sentence = "A sentence that says what is wrong, and is as long as most of them are. " * 2
+    own = [replace(RAISED, problem="rope", lines=(f"at mine.py:{i} in rope",)) for i in range(30)]
+    built = [
+        replace(
+            RAISED, problem=f"{name}_{i}", check=f"test_{name}_{j}", lines=(f"at {i}", f"by {j}")
+        )
+        for name in ("block", "model")
+        for i in range(9)
+        for j in range(9)
+    ]
+    findings = [replace(one, message=sentence, question=sentence) for one in (NAMED, *own, *built)]
+    found = paragraphs(findings, lambda name: [] if name == "rope" else ["rope"], verbose=False)
+    wrapped = [textwrap.wrap(line, 80) for lines in found for line in [*lines, "-"]]
+    assert sum(map(len, wrapped)) <= 40
 
 
 def test_a_long_text_is_cut() -> None:

@@ -100,6 +100,12 @@ def test_a_wrong_part_is_to_blame_first(suite: SuiteFolder) -> None:
     assert (told.mistakes, told.message) == ((), "All differ.")
     given = replace(attention, mistakes=(PAIRED,))
     assert reconsidered([given, part], (), suite)[0] == given
-    either = replace(attention, mistakes=(BUILT, PAIRED))
-    other_part = replace(part, problem="linear")
-    assert reconsidered([either, other_part], (), suite)[0].mistakes == ()
+
+
+def test_what_is_left_of_several_below_a_wrong_part_needs_a_proof(suite: SuiteFolder) -> None:
+    """Checks of its own problem must show it: the one that was ruled out may be the cause."""
+    part = replace(FINDING, problem="rope", mistakes=(), candidates=None)
+    either = replace(FINDING, problem="multihead_self_attention", mistakes=(BUILT, PAIRED))
+    assert reconsidered([either, part], (), suite)[0].mistakes == ()
+    shown = replace(part, candidates=(PAIRED,))
+    assert reconsidered([either, shown], (), suite)[0].mistakes == (PAIRED,)
