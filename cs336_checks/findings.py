@@ -155,25 +155,32 @@ def is_of(finding: Finding, cause: Cause) -> bool:
     return finding.cause == cause.findings[0].cause
 
 
-def lines(cause: Cause, *, verbose: bool) -> Iterator[str]:
-    """Yield what is told of a cause in full, the requirement first."""
+def lines(cause: Cause, chapter: str, *, verbose: bool) -> Iterator[str]:
+    """Yield what is told of a cause in full, the requirement first and a chapter at the end."""
     told = cause.told
     yield f"{told.problem}: {told.requirement}"
     for text in (told.question, told.message, *told.lines, told.details if verbose else ""):
         yield from (f"  {line}" for line in text.split("\n") if line.strip())
     if others := cause.others():
         yield f"  {others}"
+    if chapter:
+        yield f"  Read more: {chapter}"
     yield f"  {ALONE} {told.command}"
 
 
 def paragraphs(
-    findings: Iterable[Finding], below: Callable[[str], Container[str]], *, verbose: bool
+    findings: Iterable[Finding],
+    below: Callable[[str], Container[str]],
+    chapters: Mapping[str, str],
+    *,
+    verbose: bool,
 ) -> Iterator[list[str]]:
     """Yield what is told of findings, a paragraph at a time.
 
     Args:
         findings: what failed cases found, in the order of the checks.
         below: returns the problems that a problem is built on.
+        chapters: the chapter about each problem that has one; it is told once a problem.
         verbose: whether numbers and places are told, and every cause.
     """
     found = causes(findings)
@@ -191,17 +198,17 @@ def paragraphs(
             waiting[name] = len({o.check for one in own if one not in full for o in one.findings})
             own = full
         if own:
-            yield from problem_lines(own, verbose=verbose)
+            yield from problem_lines(own, chapters.get(name, ""), verbose=verbose)
     if any(waiting.values()):
         yield [f"Checks of what is built on this fail as well: {counted(waiting)}. All: -v."]
 
 
-def problem_lines(found: Sequence[Cause], *, verbose: bool) -> Iterator[list[str]]:
+def problem_lines(found: Sequence[Cause], chapter: str, *, verbose: bool) -> Iterator[list[str]]:
     """Yield what is told of one problem: clear causes in full, of others the checks' names."""
     clear = found if verbose else [one for one in found if one.told.clarity < Clarity.NUMBERS]
     full = clear if verbose else (clear or found)[: MOST_TOLD if clear else 1]
     for cause in full:
-        yield list(lines(cause, verbose=verbose))
+        yield list(lines(cause, chapter if cause is full[0] else "", verbose=verbose))
     names = dict.fromkeys(
         one.check for cause in found if cause not in full for one in cause.findings
     )

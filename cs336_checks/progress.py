@@ -176,7 +176,7 @@ class Progress:
         if not findings:
             return
         terminalreporter.write_sep("=", "what failed")
-        for lines in paragraphs(findings, self.rubric.below, verbose=verbose):
+        for lines in paragraphs(findings, self.rubric.below, self.suite.chapters, verbose=verbose):
             write(terminalreporter, lines)
             terminalreporter.write_line("")
 
@@ -205,7 +205,7 @@ class Progress:
         told = [
             *total(rows, self.rubric),
             *advice_lines(ordered, self.suite.command),
-            *next_step(rows, self.rubric, self.messages, self.suite.command),
+            *next_step(rows, self.rubric, self.messages, self.suite),
         ]
         write(terminalreporter, told)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from .rubric import Problem, Rubric
+from .suite_folder import SuiteFolder
 
 UNWRITTEN = "not written yet"
 ADVICE = "advice"
@@ -70,7 +71,7 @@ class Row:
 
 
 def next_step(
-    rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str], pytest: str
+    rows: Sequence[Row], rubric: Rubric, messages: Mapping[str, str], suite: SuiteFolder
 ) -> list[str]:
     """Return what to do next: fix what fails, else write what is first in a track that was begun.
 
@@ -78,8 +79,9 @@ def next_step(
         rows: the problems that were run.
         rubric: names the tracks.
         messages: what the stubs of each problem say.
-        pytest: the command that runs the checks.
+        suite: has the command that runs the checks, and the chapters to read.
     """
+    pytest = suite.command
     failing = [row.name for row in rows if row.failed]
     if failing:
         return ["", f"Next: fix {failing[0]}.", command(failing[0], pytest)]
@@ -90,10 +92,10 @@ def next_step(
             waiting.setdefault(row.track, row)
     first = next((waiting[track] for track in waiting if track in begun), None)
     if first is not None:
-        return to_write(first, "Next", messages, pytest)
+        return to_write(first, "Next", messages, suite)
     if waiting:
         start, *others = waiting.values()
-        lines = to_write(start, "Next" if begun else "Begin here", messages, pytest)
+        lines = to_write(start, "Next" if begun else "Begin here", messages, suite)
         for other in others if total(rows, rubric) else ():
             title = rubric.tracks[other.track]
             lines += [f"Or begin with the {title.lower()}: {other.name} ({other.problem.title})."]
@@ -126,14 +128,15 @@ def advice_lines(requirements: Sequence[str], pytest: str) -> list[str]:
     ]
 
 
-def to_write(row: Row, word: str, messages: Mapping[str, str], pytest: str) -> list[str]:
+def to_write(row: Row, word: str, messages: Mapping[str, str], suite: SuiteFolder) -> list[str]:
     """Return what is to be written for a problem."""
     said = messages[row.name].partition(": ")[2] or "write it"
     return [
         "",
         f"{word}: {row.name} ({row.problem.title}).",
+        *([f"    Read {suite.chapters[row.name]}."] if row.name in suite.chapters else []),
         f"    {said[:1].upper()}{said[1:]}.",
-        command(row.name, pytest),
+        command(row.name, suite.command),
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .rubric import Rubric, RubricError, read_rubric
+from .rubric import Rubric, RubricError, chapter_of_problems, read_rubric
 
 NAME = "tests"
 
@@ -66,6 +66,18 @@ class SuiteFolder:
         """
         try:
             return read_rubric(self.path / "rubric.toml")
+        except RubricError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    @cached_property
+    def chapters(self) -> dict[str, str]:
+        """The chapter of the course text about each problem that has one.
+
+        Raises:
+            UsageError: a chapter cannot be read.
+        """
+        try:
+            return chapter_of_problems(self.root)
         except RubricError as error:
             raise pytest.UsageError(str(error)) from error
 

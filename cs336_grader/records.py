@@ -192,6 +192,7 @@ class ProblemResult:
         carried_from: those other problems.
         track: the one it is part of; empty where the assignment has no tracks.
         extra: whether its points come on top, and are in no sum of maximum points.
+        chapter: the file of the course text about it; empty where there is none.
     """
 
     id: str
@@ -203,6 +204,7 @@ class ProblemResult:
     carried_from: tuple[str, ...] = ()
     track: str = ""
     extra: bool = False
+    chapter: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 model.py        what rubric.toml holds
 consistency.py  what must fit together in it
 assignment.py   the folder that holds it with the suite
+chapters.py     the chapters of its course text, and the problems that each is about
 tracks.py       which tracks a submission attempts
 """
 
@@ -10,6 +11,9 @@ from .assignment import Assignment as Assignment
 from .assignment import Check as Check
 from .assignment import load_assignment as load_assignment
 from .assignment import read_rubric as read_rubric
+from .chapters import COURSE as COURSE
+from .chapters import chapter_of_problems as chapter_of_problems
+from .chapters import chapters as chapters
 from .model import RUBRIC as RUBRIC
 from .model import Lead as Lead
 from .model import Limits as Limits

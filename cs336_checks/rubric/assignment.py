@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from .chapters import chapter_of_problems
 from .consistency import check_consistency
 from .model import RUBRIC, Rubric, RubricError, Tier
 
@@ -43,12 +44,14 @@ class Assignment:
     Attributes:
         checks: every check by its name, in the rubric's order.
         whole: the rubric with all problems, where the other two are limited to some.
+        chapters: the chapter of the course text about each problem that has one.
     """
 
     folder: Path
     rubric: Rubric
     checks: dict[str, Check]
     whole: Rubric
+    chapters: dict[str, str]
 
     @property
     def adapter_names(self) -> frozenset[str]:
@@ -109,7 +112,20 @@ def load_assignment(folder: Path) -> Assignment:
             f"{RUBRIC.as_posix()}: {name} of {found[name].file} belongs to no problem; "
             "list it under a problem's core, edge or advice"
         )
-    return Assignment(folder, rubric, checks, rubric)
+    return Assignment(folder, rubric, checks, rubric, known_chapters(folder, rubric))
+
+
+def known_chapters(folder: Path, rubric: Rubric) -> dict[str, str]:
+    """Return the chapter of each problem that has one.
+
+    Raises:
+        RubricError: a chapter is about a problem that the rubric does not have.
+    """
+    found = chapter_of_problems(folder)
+    for name, chapter in found.items():
+        if name not in rubric.problems:
+            raise RubricError(f"{chapter}: {name} is no problem of the rubric; correct its name")
+    return found
 
 
 def read_rubric(path: Path) -> Rubric:

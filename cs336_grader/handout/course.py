@@ -4,8 +4,7 @@ import re
 from collections.abc import Container, Iterator
 from pathlib import Path, PurePosixPath
 
-from cs336_checks.chapters import COURSE, chapters
-from cs336_checks.rubric import Assignment, Rubric, RubricError, Tier
+from cs336_checks.rubric import COURSE, Assignment, Rubric, RubricError, Tier, chapters
 
 from .student_files import Task, environment
 
@@ -40,7 +39,7 @@ def course_files(
     files: dict[str, bytes] = {}
     for chapter in given:
         text = (assignment.folder / chapter).read_text(encoding="utf-8")
-        named = {*every[chapter], *(place["problem"] for place in PLACEHOLDER.finditer(text))}
+        named = {place["problem"] for place in PLACEHOLDER.finditer(text)}
         for unknown in sorted(named - {None} - assignment.whole.problems.keys()):
             raise RubricError(f"{chapter}: {unknown} is no problem of the rubric; correct its name")
         text = without_links(render(text, assignment.rubric, tasks), left_out)

@@ -10,8 +10,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from cs336_checks.chapters import chapter_of_problems, chapters
-from cs336_checks.rubric import Assignment, Problem, Tier
+from cs336_checks.rubric import Assignment, Problem, Tier, chapters
 from cs336_grader.project import project_tables
 
 from .outline import Outline
@@ -87,14 +86,14 @@ def write(name: str, assignment: Assignment, outline: Outline, tracks: tuple[str
 def tasks(assignment: Assignment, outline: Outline) -> Iterator[Task]:
     """The problems in order."""
     source = outline.sources[ADAPTERS.as_posix()]
-    said, where = docstrings(source), chapter_of_problems(assignment.folder)
+    said = docstrings(source)
     for name, problem in assignment.rubric.problems.items():
         asked: dict[Tier, list[str]] = {tier: [] for tier in Tier}
         for tier, check in problem.checks():
             asked[tier].append(assignment.checks[check].requirement)
         parts = [described(outline, *place) for place in outline.tasks.get(name, ())]
         adapters = {call(source, one): said.get(one, "") for one in problem.adapters}
-        yield Task(name, problem, parts, adapters, asked, where.get(name, ""))
+        yield Task(name, problem, parts, adapters, asked, assignment.chapters.get(name, ""))
 
 
 def call(source: Source, name: str) -> str:

@@ -64,6 +64,7 @@ def problem_results(
             found[name],
             charged=name in charged,
             costing=costing,
+            chapter=assignment.chapters.get(name, ""),
         )
         for name in problems
     )
@@ -117,6 +118,7 @@ def problem_result(
     *,
     charged: bool = False,
     costing: Container[str] = (),
+    chapter: str = "",
 ) -> ProblemResult:
     """A problem's points: those it earned, and those carried forward.
 
@@ -144,6 +146,7 @@ def problem_result(
         carried_from=tuple(sorted(set(excused.values()))) if carried else (),
         track=problem.track,
         extra=problem.extra,
+        chapter=chapter,
     )
 
 

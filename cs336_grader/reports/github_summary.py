@@ -95,7 +95,7 @@ def details(report: Report) -> Iterator[str]:
         parts = [*map(text, notes), *map(group_told, groups[: max(0, left)])]
         left -= len(groups)
         if parts:
-            yield folded(problem, parts)
+            yield folded(problem, [*parts, *filter(None, [text(summary.read_more(problem))])])
     if left < 0:
         yield f"{-left} more are in the report."
 

@@ -195,6 +195,11 @@ def carried(report: Report, problem: ProblemResult) -> str:
     return f"Right, given your {others}: {points(problem.carried)} of these points are carried."
 
 
+def read_more(problem: ProblemResult) -> str:
+    """Return which chapter is about a problem; empty where there is none."""
+    return f"Read more: {problem.chapter}" if problem.chapter else ""
+
+
 def is_complete(report: Report) -> bool:
     """Whether the score is one: every problem was judged."""
     return all_judged(report.problems)

@@ -208,6 +208,7 @@ def write_failures(report: Report, writer: Writer) -> None:
             writer.lines.append(problem_line(report, problem, writer))
             writer.paragraph(summary.carried(report, problem), 2, MAX_LINES)
             write_checks(checks, writer)
+            writer.paragraph(summary.read_more(problem), 2, MAX_LINES)
 
 
 def write_advice(report: Report, writer: Writer) -> None:

@@ -21,6 +21,7 @@ def problem_told(report: Report, problem: ProblemResult) -> str:
     if unfinished := summary.unfinished(checks):
         parts.append(f"{summary.MARKS['not written']} {unfinished}")
     parts += groups_told(tuple(summary.written(checks)))
+    parts += filter(None, [summary.read_more(problem) if checks else ""])
     return plain("\n\n".join(parts), 4 * MAX_TEXT) or "Every check passed."
 
 

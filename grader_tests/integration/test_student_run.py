@@ -48,25 +48,30 @@ Wᵀ.
   RuntimeError: mat1 and mat2 shapes cannot be multiplied (15x6 and 4x6)
   at my_package/layers.py:2 in linear: return x @ weight.T
   called at tests/adapters.py:5 in run_linear
+  Read more: course/04_linear_and_embedding.md
   Run it alone: uv run pytest tests/test_model.py::test_linear --adapters-from=. --tb=short
 
 embedding: Looks up the weight's row for each token id.
   A tensor is expected; yours is None. Is a return statement missing?
+  Read more: course/04_linear_and_embedding.md
   Run it alone: uv run pytest tests/test_model.py::test_embedding --adapters-from=.
 
 rmsnorm: Returns the input's dtype.
   The input is torch.float16, your output is torch.float32.
+  Read more: course/05_norm_and_feed_forward.md
   Run it alone: uv run pytest tests/test_model.py::test_rmsnorm_half_precision --adapters-from=.
 
 positionwise_feedforward: Multiplies each number by its sigmoid, negative
 numbers too: x · sigmoid(x).
   AssertionError: no double
   at tests/adapters.py:11 in run_silu
+  Read more: course/05_norm_and_feed_forward.md
   Run it alone: uv run pytest tests/test_model.py::test_silu --adapters-from=. --tb=short
 
 softmax: Gives exactly 1 to a number far above all others of its row, and 0 to
 minus infinity.
   1 of 6 elements (16.7 %) are NaN, first at [0, 0].
+  Read more: course/07_attention.md
   Run it alone: uv run pytest tests/test_model_attention.py::test_softmax_certain --adapters-from=.
 """
 

@@ -11,6 +11,7 @@ import matplotlib as mpl
 import pytest
 
 from course import pictures
+from cs336_checks.rubric import chapters
 from grader_tests.assignments import ASSIGNMENT, ROOT
 from tests import adapters
 
@@ -65,6 +66,8 @@ def test_every_problem_has_one_chapter() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in CHAPTERS)
     told = re.findall(r"<!-- problem: (\w+) -->", text)
     assert sorted(told) == sorted(ASSIGNMENT.rubric.problems)
+    named = [name for problems in chapters(ROOT).values() for name in problems]
+    assert sorted(named) == sorted(told)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

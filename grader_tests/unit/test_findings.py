@@ -39,7 +39,8 @@ RAISED = replace(
 def told(*findings: Finding, verbose: bool = False) -> str:
     """Return all that is told of findings, where the block is built on rope."""
     below = {"block": ["rope"], "lm": ["rope", "block"]}
-    found = paragraphs(findings, lambda name: below.get(name, []), verbose=verbose)
+    chapters = {"rope": "course/06_rope.md"}
+    found = paragraphs(findings, lambda name: below.get(name, []), chapters, verbose=verbose)
     return "\n\n".join("\n".join(lines) for lines in found)
 
 
@@ -49,10 +50,18 @@ def test_one_finding_reads_from_the_requirement_to_the_command() -> None:
         "rope: Rotates pairs.\n"
         "  Which features share an angle?\n"
         "  Your output is what you get when pairs are mixed up.\n"
+        "  Read more: course/06_rope.md\n"
         "  Run it alone: uv run pytest tests/test_rope.py::test_rope"
     )
     assert "12 of 24 elements" not in told(NAMED)
     assert "12 of 24 elements" in told(NAMED, verbose=True)
+
+
+def test_a_chapter_is_told_once_a_problem_and_only_where_there_is_one() -> None:
+    """An assignment may have no course text."""
+    other = replace(NAMED, check="test_x", message="Shape.", mistakes=(), clarity=Clarity.SEEN)
+    assert told(NAMED, other).count("Read more:") == 1
+    assert "Read more:" not in told(replace(NAMED, problem="lm"))
 
 
 def test_a_mistake_is_told_once_and_in_its_own_problem() -> None:

@@ -40,7 +40,7 @@ def test_the_shape_is_known() -> None:
     assert set(found["isolation"]["barriers"][0]) == {"resource", "closed", "by"}
     assert set(found["problems"][0]) == {
         *("id", "title", "score", "max_score", "verdict"),
-        *("carried", "carried_from", "track", "extra"),
+        *("carried", "carried_from", "track", "extra", "chapter"),
     }
     divided = json.loads(JSON.render(CASES["two_tracks"]))
     assert divided["tracks"] == [

@@ -62,6 +62,7 @@ def test_the_first_run_tells_where_to_begin() -> None:
     assert lines[end - 1].split() == ["Total", "0", "/", f"{total:g}"]
     assert lines[end + 1 :] == [
         f"Begin here: {FIRST_NAME} ({FIRST.title}).",
+        "    Read course/04_linear_and_embedding.md.",
         "    Write it there.",
         f"    Run its checks: uv run pytest -k {FIRST_NAME}",
         "Or begin with the classic track: gelu (GELU).",

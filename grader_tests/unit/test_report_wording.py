@@ -136,3 +136,13 @@ def test_three_lines_of_advice_are_shown(name: str) -> None:
 def joined(text: str) -> str:
     """A text in one line."""
     return " ".join(text.split())
+
+
+def test_reports_for_people_say_where_to_read_more() -> None:
+    """Once for each problem that failed, where the assignment has a chapter about it."""
+    plain = CASES["mixed"]
+    problems = tuple(replace(one, chapter="course/01.md") for one in plain.problems)
+    told = replace(plain, problems=problems)
+    for name in ("html", "gradescope", "github-summary"):
+        assert "Read more: " not in FORMATS[name].render(plain)
+        assert "Read more: course/01.md" in FORMATS[name].render(told).replace("\\", ""), name

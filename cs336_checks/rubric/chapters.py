@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from .rubric import RubricError
+from .model import RubricError
 
 COURSE = "course"
 # A chapter begins with a comment that holds TOML: problems = ["rope"].
