@@ -180,7 +180,8 @@ def paragraphs(
     Args:
         findings: what failed cases found, in the order of the checks.
         below: returns the problems that a problem is built on.
-        chapters: the chapter about each problem that has one; it is told once a problem.
+        chapters: the chapter about each problem that has one; it is told once a problem, and not
+            where a part fails that the problem is built on.
         verbose: whether numbers and places are told, and every cause.
     """
     found = causes(findings)
@@ -198,7 +199,9 @@ def paragraphs(
             waiting[name] = len({o.check for one in own if one not in full for o in one.findings})
             own = full
         if own:
-            yield from problem_lines(own, chapters.get(name, ""), verbose=verbose)
+            # What is to be read first is the chapter of the part.
+            chapter = "" if parts_fail else chapters.get(name, "")
+            yield from problem_lines(own, chapter, verbose=verbose)
     if any(waiting.values()):
         yield [f"Checks of what is built on this fail as well: {counted(waiting)}. All: -v."]
 
