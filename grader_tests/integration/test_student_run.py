@@ -65,7 +65,6 @@ positionwise_feedforward: Multiplies each number by its sigmoid, negative
 numbers too: x · sigmoid(x).
   AssertionError: no double
   at tests/adapters.py:11 in run_silu
-  Read more: course/05_norm_and_feed_forward.md
   Run it alone: uv run pytest tests/test_model.py::test_silu --adapters-from=. --tb=short
 
 softmax: Gives exactly 1 to a number far above all others of its row, and 0 to
