@@ -135,6 +135,7 @@ def batch(
         loaded = load_assignment(Path(asked.assignment))
         settings = as_before(checked(asked, loaded), report_dir, any_seed=seed is None)
         refuse_a_submission(folder, loaded)
+        refuse_wrong_files(folder, loaded)
         found = find(folder, but=report_dir)
         if not found.submissions:
             raise click.UsageError(f"There is no folder and no archive in {folder}.")
@@ -197,6 +198,21 @@ def refuse_a_submission(folder: Path, assignment: Assignment) -> None:
             f"{folder} is one submission: its adapters are {found}. Name the folder that holds "
             f"all: {folder.parent}. To grade this one alone: {to_type('cs336', 'grade', folder)}"
         )
+
+
+def refuse_wrong_files(folder: Path, assignment: Assignment) -> None:
+    """Read class.toml and the files that it names, before anything is graded.
+
+    Raises:
+        UsageError: something in them is wrong.
+    """
+    from .batch.class_grades import course_of  # noqa: PLC0415
+    from .grades.tables import GradesError  # noqa: PLC0415
+
+    try:
+        course_of(folder, assignment.rubric)
+    except GradesError as error:
+        raise click.UsageError(f"{error}\nNothing was graded.") from error
 
 
 def say_what_begins(found: "Found", settings: "Settings", how: str) -> None:
@@ -288,6 +304,7 @@ def show(seen: "Overview", found: "Found", out: Path) -> None:
 def graded_in_words() -> Iterator[None]:
     """Turn every way in which a class is not graded into a sentence and an exit code."""
     from .batch.slots import CouldNotGradeError  # noqa: PLC0415
+    from .grades.tables import GradesError  # noqa: PLC0415
 
     # Being told to end is an interruption like any other.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -300,3 +317,5 @@ def graded_in_words() -> Iterator[None]:
             yield
         except RubricError as error:
             raise UnjudgedError(f"The assignment cannot be used.\n{error}") from error
+        except GradesError as error:
+            raise click.UsageError(f"The reports are written, and no grades:\n{error}") from error

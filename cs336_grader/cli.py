@@ -16,7 +16,15 @@ import click
 
 from cs336_checks.rubric import RUBRIC, RubricError
 
-from . import audit_command, batch_command, handout_command, new_command, package_command, pipeline
+from . import (
+    audit_command,
+    batch_command,
+    export_command,
+    handout_command,
+    new_command,
+    package_command,
+    pipeline,
+)
 from .commands import (
     BELOW_THE_BAR,
     COULD_NOT_JUDGE,
@@ -377,6 +385,7 @@ def exit_code(report: Report, fail_under: float | None) -> int:
 main.add_command(audit_command.audit)
 main.add_command(batch_command.batch)
 main.add_command(batch_command.regrade)
+main.add_command(export_command.export)
 main.add_command(handout_command.handout)
 main.add_command(new_command.new)
 main.add_command(package_command.package)

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+from cs336_grader.grades.grading import ClassGrades, Standing
 from cs336_grader.intake.sources import ENDINGS
 from cs336_grader.reports import html_page, html_report, summary
 from cs336_grader.reports.formats import FORMATS
@@ -18,13 +19,16 @@ FIRST = 5
 BIN_WIDTH, HEIGHT, GROUND, MARGIN = 60, 150, 124, 30
 
 
-def render(title: str, seen: overview.Overview, found: Found) -> str:
-    """The page.
+def render(
+    title: str, seen: overview.Overview, found: Found, grades: ClassGrades | None = None
+) -> str:
+    """Return the page.
 
     Args:
         title: of the assignment.
         seen: the class.
         found: the submissions, and the files that are none.
+        grades: of the students, where class.toml names them.
     """
     return html_page.page(
         __package__,
@@ -32,6 +36,8 @@ def render(title: str, seen: overview.Overview, found: Found) -> str:
         STYLE,
         title=title,
         seen=seen,
+        grades=grades,
+        standings=Standing,
         left_out=found.left_out,
         known={one.name: one for one in found.submissions},
         gradebook=GRADEBOOK,

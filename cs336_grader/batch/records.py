@@ -13,7 +13,7 @@ from cs336_grader.reports.formats import FORMATS
 from .settings import Settings
 
 RECORD = "record.json"
-GRADEBOOK, PAGE = "gradebook.csv", "index.html"
+GRADEBOOK, GRADES, PAGE = "gradebook.csv", "grades.csv", "index.html"
 
 
 class Status(StrEnum):

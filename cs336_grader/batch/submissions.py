@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cs336_grader.grades.class_file import CLASS_FILE
 from cs336_grader.intake import may_hold_adapters
 from cs336_grader.intake.folders import FILE
 from cs336_grader.intake.safe_paths import safe_name
@@ -27,7 +28,7 @@ from .exports import (
     told_of,
     visible,
 )
-from .records import GRADEBOOK, PAGE
+from .records import GRADEBOOK, GRADES, PAGE
 from .settings import SETTINGS
 
 NOTHING_ELSE = ", and nothing else of this student is graded"
@@ -86,10 +87,11 @@ def find(folder: Path, but: Path) -> Found:
         OSError: it cannot be read.
     """
     listed = listed_by_gradescope(folder)
+    files = {GRADESCOPE, *files_of_class(folder)}
     told: dict[Path, HandedIn] = {}
     aside: dict[Path, tuple[HandedIn, str]] = {}
     for path in visible(folder):
-        if path.name == GRADESCOPE or path.resolve() == but.resolve():
+        if path.name in files or path.resolve() == but.resolve():
             continue
         known = told_of(path, listed)
         if known.typed:
@@ -142,6 +144,13 @@ def one_file_each(told: Mapping[Path, HandedIn]) -> dict[Path, HandedIn]:
     """The first file of each student."""
     firsts = {(known.student, known.sid): path for path, known in reversed(list(told.items()))}
     return {path: told[path] for path in firsts.values()}
+
+
+def files_of_class(folder: Path) -> set[str]:
+    """Return the names of class.toml and of the tables beside it, which are no submissions."""
+    if not (folder / CLASS_FILE).is_file():
+        return set()
+    return {CLASS_FILE, *(path.name for path in folder.glob("*.csv"))}
 
 
 def is_archive(path: Path) -> bool:
@@ -202,7 +211,7 @@ def unique(told: Mapping[Path, HandedIn]) -> Iterator[tuple[str, Path]]:
     for path, title in titles.items():
         if bearers[title.casefold()] > 1 and told[path].sid:
             titles[path] = plain_name(f"{title}_{told[path].sid}")
-    taken = {GRADEBOOK, PAGE, SETTINGS}
+    taken = {GRADEBOOK, GRADES, PAGE, SETTINGS}
     for path, title in sorted(titles.items(), key=lambda entry: (entry[1], entry[0])):
         name, number = title, 2
         while name.casefold() in taken:

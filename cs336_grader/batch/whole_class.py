@@ -6,17 +6,20 @@ from pathlib import Path
 
 from cs336_checks.rubric import Assignment, Rubric, load_assignment
 from cs336_grader import pipeline
+from cs336_grader.grades import exports
 from cs336_grader.handout.contents import modules
 from cs336_grader.judges import Template, lesson
 from cs336_grader.reports import gradebook
 from cs336_grader.reports.files import write
 
 from . import likeness, page, slots
+from .class_grades import class_grades, course_of
 from .grading import request_for
 from .overview import Overview, overview
 from .progress_bar import ClassProgress
 from .records import (
     GRADEBOOK,
+    GRADES,
     PAGE,
     RECORD,
     Graded,
@@ -115,7 +118,11 @@ def write_class(done: Sequence[Graded], found: Found, settings: Settings, out: P
     rows += [without_grade(submission, why) for submission, why in found.without_work]
     rows.sort(key=lambda cells: str(cells["submission"]).casefold())
     write(out / GRADEBOOK, gradebook.table(rows, columns(rows, assignment.rubric)))
-    write(out / PAGE, page.render(assignment.rubric.title, seen, found))
+    course = course_of(Path(settings.submissions), assignment.rubric)
+    grades = None if course is None else class_grades(course, found, seen.done)
+    if course is not None and grades is not None:
+        write(out / GRADES, gradebook.BYTE_ORDER_MARK + exports.plain(course, grades))
+    write(out / PAGE, page.render(assignment.rubric.title, seen, found, grades))
     return seen
 
 

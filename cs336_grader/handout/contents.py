@@ -10,7 +10,7 @@ from cs336_checks.rubric import RUBRIC, Assignment, Problem, RubricError
 from cs336_grader.judging.choice import known_names
 from cs336_grader.reports.summary import listed
 
-from .course import course_files
+from .course import course_files, linked_files
 from .manifest import MANIFEST, manifest
 from .outline import Outline, outline
 from .sources import ADAPTERS
@@ -126,7 +126,8 @@ def modules(assignment: Assignment) -> list[bytes]:
         stubs(limited, outline(limited, beneath(assignment, limited)))
         for limited in (chosen(assignment, tracks) for tracks in choices)
     ]
-    files = [entry for made in (travelling(assignment.folder), *given) for entry in made.items()]
+    for_all = travelling(assignment.folder), linked_files(assignment.folder)
+    files = [entry for made in (*for_all, *given) for entry in made.items()]
     return [source for file, source in files if file.endswith(".py")]
 
 

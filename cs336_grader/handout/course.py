@@ -67,6 +67,12 @@ def without_links(text: str, left_out: Container[str]) -> str:
     return LINK.sub(lambda link: link["text"] if link["target"] in left_out else link[0], text)
 
 
+def linked_files(folder: Path) -> dict[str, bytes]:
+    """Return what all chapters link to beside chapters."""
+    texts = ((folder / chapter).read_text(encoding="utf-8") for chapter in chapters(folder))
+    return {name: content for text in texts for name, content in linked(folder, text)}
+
+
 def linked(folder: Path, text: str) -> Iterator[tuple[str, bytes]]:
     """Yield what a chapter links to beside chapters: pictures, programs, and their package."""
     for link in LINK.finditer(text):

@@ -13,7 +13,15 @@ def write(path: Path, text: str) -> None:
         OSError: it cannot be written.
     """
     # What no encoding can write was a student's, and nothing is lost with it.
-    content = text.encode("utf-8", "replace")
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file in one step, as ``write`` does.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return

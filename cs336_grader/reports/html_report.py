@@ -1,6 +1,6 @@
 """The report as one HTML page that stands alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cs336_checks.rubric import Tier
@@ -33,14 +33,20 @@ class Section:
     passed: list[CheckResult]
 
 
-def render(report: Report) -> str:
-    """The page."""
+def render(report: Report, decided: Sequence[str] = ()) -> str:
+    """Return the page.
+
+    Args:
+        report: what was graded.
+        decided: sentences about the grade that came of it, told first.
+    """
     reason = summary.common_reason(report)
     return page(
         __package__,
         "report.html.jinja",
         STYLE,
         report=report,
+        decided=decided,
         reason=reason,
         sections=[] if reason else list(sections(report)),
         advice=summary.advice(report),

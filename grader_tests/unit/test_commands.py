@@ -185,6 +185,7 @@ def test_no_new_options() -> None:
             "-q",
             "path",
         ],
+        "export": ["--out", "platform", "report_dir"],
         "handout": ["--assignment", "--track", "--update", "out"],
         "new": ["path"],
         "package gradescope": ["--assignment", "--minutes", "--track", "out"],
