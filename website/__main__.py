@@ -12,6 +12,9 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
+from cs336_checks.rubric import load_assignment
+from cs336_grader.handout import build, hand_out
+
 from .pages import ROOT, gather
 
 EXAMPLE = "examples/half_right"
@@ -26,7 +29,9 @@ def main() -> int:
         parser.error(f"{out} holds something that is no site: name an empty folder")
     with tempfile.TemporaryDirectory() as made:
         source = Path(made) / "source"
-        gather(source, ROOT / "course")
+        course = Path(made) / "handout"
+        hand_out(build(load_assignment(ROOT)), course)
+        gather(source, course / "course")
         grade(source / "extra/gallery")
         shutil.rmtree(out, ignore_errors=True)
         # Every warning is an error: a broken link, a formula or picture that cannot be shown.

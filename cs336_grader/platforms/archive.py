@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import cs336_checks
 import cs336_grader
-from cs336_checks.rubric import Assignment
+from cs336_checks.rubric import Assignment, chapters
 from cs336_grader.project import dependencies, pinned
 
 PROGRAMS = [Path(path) for package in (cs336_checks, cs336_grader) for path in package.__path__]
@@ -63,10 +63,12 @@ def worth(assignment: Assignment, tracks: tuple[str, ...]) -> float:
 
 
 def packed(assignment: Assignment) -> Iterator[tuple[str, Path]]:
-    """The modules and data that grading needs, each with its place in the archive."""
+    """The modules, data and chapters that grading needs, each with its place in the archive."""
     for program in PROGRAMS:
         for path in files_below(program):
             yield f"{program.name}/{path.relative_to(program).as_posix()}", path
+    for chapter in chapters(assignment.folder):
+        yield chapter, assignment.folder / chapter
     rubric = assignment.rubric
     for name in filter(None, ("tests", rubric.package, rubric.known_mistakes)):
         place = assignment.folder.joinpath(*name.split("."))

@@ -18,6 +18,27 @@ from tests import adapters
 COURSE = ROOT / "course"
 TEXTS = sorted(COURSE.glob("*.md"))
 CHAPTERS = [path for path in TEXTS if path.name[0].isdigit()]
+# What requirements write in one line, and what the text has for it.
+SYMBOLS = {
+    "QKᵀ": r"Q K^\top",
+    "√d_k": r"\sqrt{d_k}",
+    "√d_model": r"\sqrt{d_\text{model}}",
+    "Wᵀ": r"W^\top",
+    "W₁": "W_1",
+    "W₂": "W_2",
+    "W₃": "W_3",
+    "Θ": r"\Theta",
+    "Φ": r"\Phi",
+    "d_ff": r"d_\text{ff}",
+    "epsilon": r"\varepsilon",
+    "1e-5": "10^{-5}",
+    "weight_decay": "weight_decay",
+    "param_groups": "param_groups",
+    "state_dict": "state_dict",
+    "U+FFFD": "U+FFFD",
+    "n - m - 1": "n - m - 1",
+    "·": "",
+}
 BLOCK = re.compile(r"^```(\w+[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
@@ -99,3 +120,14 @@ def test_the_script_draws_the_pictures(tmp_path: Path) -> None:
         )
         if f"Matplotlib v{mpl.__version__}," in committed:
             assert drawn == committed, f"{path.name}: draw it anew with python -m course.pictures"
+
+
+def test_every_symbol_of_a_requirement_is_in_its_chapter() -> None:
+    """A requirement speaks of nothing that its chapter does not define."""
+    for check in ASSIGNMENT.checks.values():
+        chapter = (ROOT / ASSIGNMENT.chapters[check.problem]).read_text(encoding="utf-8")
+        left = check.requirement
+        for symbol, meaning in SYMBOLS.items():
+            assert symbol not in left or meaning in chapter, (check.name, symbol)
+            left = left.replace(symbol, "")
+        assert left.isascii(), f"{check.name} has a symbol that is not known here: {left}"

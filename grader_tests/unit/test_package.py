@@ -23,12 +23,19 @@ DUE, LAST = "2026-07-31T23:00:00-07:00", "2026-08-02T23:00:00-07:00"
 
 
 def test_what_grading_needs_is_packed_and_nothing_else() -> None:
-    """The grader, the suite, the reference and the known mistakes."""
+    """The grader, the suite, the reference, the known mistakes, and what reports name to read."""
     files = archive.gradescope(load_assignment(ROOT), 10)
     scripts = {"setup.sh", "run_autograder", "requirements.txt"}
     folders = {name.partition("/")[0] for name in files} - scripts
-    assert folders == {"cs336_basics", "cs336_checks", "cs336_grader", "known_mistakes", "tests"}
-    for name in ("tests/rubric.toml", "cs336_basics/model.py", "cs336_grader/worker/session.py"):
+    programs = {"cs336_basics", "cs336_checks", "cs336_grader"}
+    assert folders == {*programs, "course", "known_mistakes", "tests"}
+    assert "course/solutions.md" not in files
+    for name in (
+        "course/06_rope.md",
+        "tests/rubric.toml",
+        "cs336_basics/model.py",
+        "cs336_grader/worker/session.py",
+    ):
         assert files[name] == (ROOT / name).read_bytes()
     assert not [name for name in files if "__pycache__" in name]
     assert list(files) == sorted(files)
