@@ -244,7 +244,7 @@ def as_before(asked: "Settings", out: Path, *, any_seed: bool) -> "Settings":
         told = [f"{out} holds a class that was graded differently:"]
         told += [f"  {line}" for line in kept.differences(before, asked)]
         told += ["To grade beside it, name another --report-dir."]
-        if before.digest != asked.digest:
+        if (before.digest, before.points) != (asked.digest, asked.points):
             again = to_type("cs336", "regrade", out)
             told += [f"To see whose grade changes, with the settings of then: {again}"]
         else:

@@ -114,7 +114,7 @@ def settings_here(asked: Settings) -> Settings:
     for folder in (Path(asked.assignment), Path(cs336_grader.__file__).parent.parent):
         here = replace(asked, assignment=str(folder))
         try:
-            if with_digest(here, load_assignment(folder)).digest == asked.digest:
+            if with_digest(here, load_assignment(folder)) == here:
                 return here
         except (OSError, RubricError):
             continue

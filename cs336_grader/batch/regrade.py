@@ -6,21 +6,25 @@ regrade that was only looked at is not done twice.
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.text import Text
 
+from cs336_checks.rubric import load_assignment
+from cs336_grader.judging import scoring
 from cs336_grader.records import CheckResult, Report
 from cs336_grader.reports import summary
+from cs336_grader.reports.formats import publish
 from cs336_grader.reports.terminal import Surroundings, Writer
 
+from .grading import request_for
 from .overview import Overview, first_line
 from .progress_bar import ClassProgress
-from .records import RECORD, Graded, Status, saved
+from .records import RECORD, Graded, Status, save, saved
 from .settings import Settings, save_settings, saved_settings
 from .submissions import Found
-from .whole_class import Runner, grade_class, write_class
+from .whole_class import Runner, grade_class, is_done, write_class
 
 REGRADED = ".regraded"
 # Of what is said of one submission, this many reasons are shown.
@@ -57,8 +61,40 @@ def grade_again(
     beside = out / REGRADED
     if saved_settings(beside) != settings:
         shutil.rmtree(beside, ignore_errors=True)
+    rescore(found, settings, out, beside)
     seen = grade_class(found, settings, beside, run, watch)
     return seen, list(changes(out, seen.done))
+
+
+def rescore(found: Found, settings: Settings, out: Path, beside: Path) -> None:
+    """Give new points to reports whose checks would have the same results: nothing is run.
+
+    Raises:
+        OSError: a report cannot be written.
+    """
+    assignment = load_assignment(Path(settings.assignment))
+    for submission in found.submissions:
+        known = saved(out / submission.name)
+        if known is None or known.record.status is not Status.GRADED:
+            continue
+        record = replace(
+            known.record, settings=replace(known.record.settings, points=settings.points)
+        )
+        if not is_done(Graded(record, known.report), submission, settings):
+            continue
+        names = [problem.id for problem in known.report.problems]
+        problems = scoring.problem_results(
+            assignment, names, known.report.checks, known.report.findings
+        )
+        report = replace(
+            known.report,
+            problems=problems,
+            score=scoring.total_score(problems),
+            max_score=scoring.total_maximum(problems),
+            tracks=scoring.track_results(assignment.rubric.tracks, problems),
+        )
+        publish(report, request_for(submission, settings, beside).destinations)
+        save(beside / submission.name, record)
 
 
 def changes(out: Path, now: Sequence[Graded]) -> Iterator[Change]:

@@ -1,6 +1,7 @@
 """What all submissions of a class are graded with; kept with the reports."""
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import cs336_checks
 import cs336_grader
-from cs336_checks.rubric import Assignment
+from cs336_checks.rubric import RUBRIC, Assignment, Rubric
 from cs336_grader.reports.files import write
 
 SETTINGS = "class.json"
@@ -23,7 +24,8 @@ class Settings:
     Attributes:
         submissions: the folder that holds them.
         assignment: the assignment's folder.
-        digest: of what grades: the assignment and the grader.
+        digest: of what grades: the assignment and the grader, without the points.
+        points: a digest of what each problem and its parts are worth.
         seed: what all inputs derive from.
         tracks: as in a request.
         only: the same.
@@ -35,6 +37,7 @@ class Settings:
     assignment: str
     digest: str
     seed: int
+    points: str = ""
     tracks: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     isolation: str = "auto"
@@ -66,9 +69,13 @@ def differences(before: Settings, now: Settings) -> list[str]:
     lines = []
     for name in Settings.__slots__:
         was, is_ = getattr(before, name), getattr(now, name)
-        if name == "digest" and was != is_:
+        if was == is_:
+            continue
+        if name == "digest":
             lines.append("the grader or the assignment has changed since")
-        elif was != is_:
+        elif name == "points":
+            lines.append("the points of the assignment have changed since")
+        else:
             lines.append(f"{name.replace('_', ' ')}: was {in_words(was)}, now {in_words(is_)}")
     return lines
 
@@ -80,12 +87,29 @@ def in_words(setting: object) -> str:
 
 
 def with_digest(settings: Settings, assignment: Assignment) -> Settings:
-    """The settings with the digest of what grades: the assignment, and this program."""
-    parts = [assignment.folder / "tests", assignment.folder / assignment.rubric.package]
+    """Return the settings with the digests of what grades: the assignment, and this program."""
+    tests = assignment.folder / "tests"
+    parts = [path for path in tests.iterdir() if path.name != RUBRIC.name]
+    parts.append(assignment.folder / assignment.rubric.package)
     if assignment.rubric.known_mistakes is not None:
         parts += assignment.folder.glob(f"{assignment.rubric.known_mistakes.partition('.')[0]}*")
     programs = map(Path, (*cs336_checks.__path__, *cs336_grader.__path__))
-    return replace(settings, digest=digest_of([*parts, *programs]))
+    files = digest_of([*sorted(parts), *programs])
+    kept, points = without_points(assignment.rubric)
+    return replace(settings, digest=text_digest(files + kept), points=text_digest(points))
+
+
+def without_points(rubric: Rubric) -> tuple[str, str]:
+    """Return a rubric without what problems are worth, and that alone."""
+    kept = rubric.model_dump(mode="json")
+    worth = {name: problem.pop("points") for name, problem in kept["problems"].items()}
+    share = kept["scoring"].pop("edge_share")
+    return json.dumps(kept, sort_keys=True), json.dumps([worth, share], sort_keys=True)
+
+
+def text_digest(text: str) -> str:
+    """Return the digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digest_of(parts: Iterable[Path]) -> str:

@@ -215,6 +215,23 @@ def test_a_fix_shows_who_changes_before_anything_is_replaced(place: Path) -> Non
     assert not (place / "class" / ".regraded").exists()
 
 
+def test_other_points_run_nothing(place: Path) -> None:
+    """What was judged gets its new points; only what was not judged is tried again."""
+    path = place / "assignment" / "tests" / "rubric.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("points = 3", "points = 6"), encoding="utf-8")
+    assert "\n  the points of the assignment have changed since\n" in batch(place).stderr
+    shown = run(place, "regrade", "class", "--jobs", "1", "--write")
+    assert "4 of 5 are done already." in shown.stderr
+    assert {name: row["score"] for name, row in rows(place).items()} == {
+        "ada": "12.0",
+        "alan": "0.0",
+        "grace": "11.4",
+        "kurt": "0.0",
+        "linus": "",
+    }
+
+
 def test_an_export_of_odd_names(tmp_path: Path) -> None:
     """Work in folders of any name has its points, or is not judged; ids and letters are kept."""
     folders = {
