@@ -157,18 +157,6 @@ def same_for_all_positions(p: float, in_features: Tensor, training: bool) -> Ten
     "dropout",
     "run_dropout",
     kind="formula",
-    wrong="whole vectors are dropped instead of single elements",
-    hint="Every element is drawn by itself: which shape has your mask?",
-)
-def whole_vectors(p: float, in_features: Tensor, training: bool) -> Tensor:
-    x = in_features
-    return dropped(x, p, *x.shape[:-1], 1) / (1 - p) if training else x
-
-
-@mistake(
-    "dropout",
-    "run_dropout",
-    kind="formula",
     wrong="one draw decides for all elements together",
     hint="Every element is drawn by itself: how many random numbers do you ask for?",
 )

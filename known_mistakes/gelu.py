@@ -101,18 +101,6 @@ def root_of_two_missing(in_features: Tensor) -> Tensor:
     "gelu",
     "run_gelu",
     kind="formula",
-    wrong="x is multiplied by the square root of 2 inside the error function instead of divided",
-    hint="The error function belongs to a normal distribution of variance one half. Compare Φ(1) "
-    "with a table.",
-)
-def root_of_two_multiplied(in_features: Tensor) -> Tensor:
-    return in_features * (1 + torch.erf(in_features * math.sqrt(2))) / 2
-
-
-@mistake(
-    "gelu",
-    "run_gelu",
-    kind="formula",
     wrong="the factor one half is missing",
     hint="What must a large number become: itself, or twice itself?",
 )

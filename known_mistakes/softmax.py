@@ -61,17 +61,6 @@ def mean_subtracted(in_features: Tensor, dim: int) -> Tensor:
     "softmax",
     "run_softmax",
     kind="numerics",
-    wrong="the minimum is subtracted instead of the maximum",
-    hint="After the shift no number may be far above zero. Which number of a row guarantees this?",
-)
-def minimum_subtracted(in_features: Tensor, dim: int) -> Tensor:
-    return normalized((in_features - in_features.amin(dim, keepdim=True)).exp(), dim)
-
-
-@mistake(
-    "softmax",
-    "run_softmax",
-    kind="numerics",
     wrong="the largest absolute value is subtracted instead of the maximum",
     hint="Try a row of numbers around -300: what is their maximum, and what becomes of them after "
     "your shift?",
