@@ -152,15 +152,19 @@ def test_get_batch_rows_are_independent(adapters: Any, draw: Draws) -> None:
     batches = [
         starts_of(dataset, get_batch(adapters, dataset, size, length)[0]).tolist() for _ in range(2)
     ]
-    assert batches[0] != batches[1], "Two batches in a row are the same."
+    assert batches[0] != batches[1], "Two calls return the same batch."
     for starts in batches:
         pairs = list(itertools.combinations(starts, 2))
         steps = Counter((b - a) % places for a, b in pairs)
         step, count = steps.most_common(1)[0]
         # By chance so many of 496 pairs are alike once in 10^15 runs.
-        assert count < size // 2, f"{count} sequences start {step} places after another one."
+        assert count < size // 2, (
+            f"{count} pairs of sequences start {step} places apart: draw each start."
+        )
         _, count = Counter((a + b) % places for a, b in pairs).most_common(1)[0]
-        assert count < size // 2, f"{count} pairs of sequences start as far from one place."
+        assert count < size // 2, (
+            f"{count} pairs of sequences start as far from one place: draw each start."
+        )
 
 
 def test_get_batch_on_a_missing_device(adapters: Any, draw: Draws) -> None:

@@ -78,7 +78,7 @@ def generated(
     result = adapters.run_generate(model, ids, count, context, **options)
     assert isinstance(result, list | tuple | Tensor), "A list of lists of token ids is expected."
     rows = [row.tolist() if isinstance(row, Tensor) else row for row in result]
-    assert all(isinstance(row, list | tuple) for row in rows), "Each sequence is a list."
+    assert all(isinstance(row, list | tuple) for row in rows), "One of your sequences is no list."
     return [[int(id_) for id_ in row] for row in rows]
 
 
@@ -217,7 +217,9 @@ def test_generate_draws(adapters: Any, draw: Draws, options: dict[str, Any], lef
     distinct = len({tuple(row) for row in rows})
     assert distinct > sequences / 3, f"Of {sequences} sequences, only {distinct} are different."
     repeats = sum(a == b for row in rows for a, b in itertools.pairwise(row))
-    assert repeats < 0.6 * sequences * (count - 1), "Most tokens repeat the one before."
+    assert repeats < 0.6 * sequences * (count - 1), (
+        "Most of your tokens repeat the one before them."
+    )
 
 
 def test_generate_seed(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -267,5 +269,7 @@ def test_generate_stops(adapters: Any) -> None:
     prompts = torch.tensor([[1, 4], [2, 6]])
     model = certain(successor, CONTEXT, sizes)
     rows = generated(adapters, model, prompts, 12, temperature=0.0, end_of_text=8)
-    assert rows == [[5, 6, 7, 8], [7, 8]], "Both sequences end with the end of text."
+    assert rows == [[5, 6, 7, 8], [7, 8]], (
+        "Each sequence must end with its first end of text; yours do not."
+    )
     assert len(sizes) <= 6, f"The model was called {len(sizes)} times for sequences of 4 and 2."

@@ -42,7 +42,9 @@ def test_dropout_evaluation(adapters: Any, snapshot: Snapshot, draw: Draws) -> N
     """Drops elements in training alone, and none where p is 0."""
     x = away_from_zero(draw, 3, 5, 8)
     dropped = adapters.run_dropout(0.5, x, True) == 0
-    assert 0 < dropped.sum() < x.numel(), "In training with p=0.5, some elements are dropped."
+    assert 0 < dropped.sum() < x.numel(), (
+        "With p=0.5 in training, about half must be dropped; yours drops all or none."
+    )
     for p, training in [(0.5, False), (0.0, True), (0.0, False)]:
         y = without_dropout(partial(adapters.run_dropout, p, x, training))
         name = f"p={p}, in {'training' if training else 'evaluation'}"
@@ -61,7 +63,9 @@ def test_dropout_elements(adapters: Any) -> None:
     share = math.sqrt(math.log(2 * 4 * size * RUNS) / (2 * size))
     for dim, what in [(-1, "row"), (-2, "column")]:
         off = (first.mean(dim) - p).abs().max().item()
-        assert off <= share, f"In one {what} of {size} elements, the share dropped is off by {off}."
+        assert off <= share, (
+            f"One {what} of {size} elements has {off:.0%} too many or too few dropped."
+        )
     pairs = [
         ("calls", first, second),
         ("sequences", first[1:], first[:-1]),
@@ -69,10 +73,14 @@ def test_dropout_elements(adapters: Any) -> None:
     ]
     for what, one, other in pairs:
         alike = (one == other).float().mean().item()
-        assert alike < 0.6, f"In two {what} in a row, {alike:.0%} of the elements are alike."
+        assert alike < 0.6, (
+            f"Two neighbouring {what} agree in {alike:.0%} of what they drop; half is expected."
+        )
     counts = {int((adapters.run_dropout(p, torch.ones(100), True) == 0).sum()) for _ in range(12)}
     # By chance 12 calls drop equally many once in 10^12 runs.
-    assert len(counts) > 1, "Each call drops equally many elements: draw for each by itself."
+    assert len(counts) > 1, (
+        "Every call drops the same number of elements: draw for each element by itself."
+    )
 
 
 def test_dropout_repeats(
@@ -104,7 +112,7 @@ def test_dropout_gradient(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
     assert y.requires_grad, "Your output is cut off from the input."
     y.backward(upstream)  # type: ignore[no-untyped-call]  # torch's stub
     kept = (y.detach() != 0).float()
-    assert 0 < kept.mean() < 1, "Some elements are dropped and some are not, in training."
+    assert 0 < kept.mean() < 1, "In training, your function drops all elements or none."
     snapshot.assert_close(x.grad, upstream * kept / 0.6, "gradient")
 
 

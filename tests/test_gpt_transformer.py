@@ -144,7 +144,7 @@ def test_gpt_block_scale(adapters: Any, snapshot: Snapshot, draw: Draws) -> None
         added_to_more = block_output(adapters, alone, more) - more
         name = f"what is added where {part} is zero"
         snapshot.assert_close(added_to_more, added, name, atol=1e-3, rtol=1e-3)
-        assert added.abs().max() > 0.05, f"Nothing is added where {part} is zero."
+        assert added.abs().max() > 0.05, f"Your block adds nothing to x where only {part} is zero."
 
 
 def test_gpt_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -155,7 +155,9 @@ def test_gpt_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
     changed[:, 3:] = draw.normal(3, LENGTH - 3, D_MODEL, scale=3.0)
     after = block_output(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-5, rtol=1e-5)
-    assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
+    assert_differs(
+        after[:, 3:], before[:, 3:], "Your output did not change at positions whose input changed."
+    )
 
 
 # In training: what is added by one part, where the other adds nothing.
@@ -177,6 +179,7 @@ def test_gpt_block_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> No
         found = block_output(adapters, alone, x, dropout=0.5, training=True) - x
         # Dropout inside of the part changes what is left, otherwise than by one factor.
         left = found.abs() > 1e-4
+        assert left.any(), f"In training, {part} adds nothing to x."
         for factor in (1.0, 2.0):
             message = f"In training, dropout changes nothing in {part}."
             assert_differs(found[left], factor * added[left], message)
@@ -244,9 +247,11 @@ def test_gpt_block_arguments(adapters: Any, draw: Draws) -> None:
 
 def assert_same_weights(weights: Weights, before: Weights) -> None:
     """Names and numbers are what they were."""
-    assert weights.keys() == before.keys(), "Names were taken out of the weights or changed."
+    assert weights.keys() == before.keys(), (
+        "Your function removed or changed names in the given weights."
+    )
     changed = [name for name in weights if not torch.equal(weights[name], before[name])]
-    assert not changed, f"Numbers of {changed[0]} were changed."
+    assert not changed, f"Your function changed {changed[0]} in the given weights."
 
 
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
@@ -290,7 +295,9 @@ def test_gpt_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     changed[:, 3:] = (ids[:, 3:] + 1 + draw.integers(3, 2, high=VOCABULARY - 1)) % VOCABULARY
     after = gpt_logits(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-4, rtol=1e-5)
-    assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
+    assert_differs(
+        after[:, 3:], before[:, 3:], "Your output did not change at positions whose input changed."
+    )
 
 
 def test_gpt_equal_positions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

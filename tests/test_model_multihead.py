@@ -153,7 +153,9 @@ def test_multihead_attention_distance(adapters: Any, snapshot: Snapshot, draw: D
     y = attend_with_rope(adapters, weights, x, positions + 6)
     snapshot.assert_close(y, expected, "all positions six later", atol=1e-3, rtol=1e-3)
     apart = attend_with_rope(adapters, weights, x, torch.tensor([[0, 1, 2, 3, 4]]))
-    assert_differs(apart, expected, "Other distances changed nothing.")
+    assert_differs(
+        apart, expected, "Your output stays the same if the distances between positions change."
+    )
 
 
 def test_multihead_attention_positions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

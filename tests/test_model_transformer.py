@@ -95,7 +95,7 @@ def test_transformer_block_scale(adapters: Any, snapshot: Snapshot, draw: Draws)
         added_to_more = block_output(adapters, alone, 8.0 * x) - 8.0 * x
         name = f"what is added where {part} is zero"
         snapshot.assert_close(added_to_more, added, name, atol=1e-3, rtol=1e-3)
-        assert added.abs().max() > 0.05, f"Nothing is added where {part} is zero."
+        assert added.abs().max() > 0.05, f"Your block adds nothing to x where only {part} is zero."
 
 
 def test_transformer_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -106,7 +106,9 @@ def test_transformer_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws
     changed[:, 3:] = draw.normal(3, LENGTH - 3, D_MODEL, scale=3.0)
     after = block_output(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-5, rtol=1e-5)
-    assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
+    assert_differs(
+        after[:, 3:], before[:, 3:], "Your output did not change at positions whose input changed."
+    )
 
 
 def test_transformer_block_epsilon(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -157,9 +159,11 @@ def test_transformer_block_arguments(adapters: Any, draw: Draws) -> None:
 
 def assert_same_weights(weights: Weights, before: Weights) -> None:
     """Names and numbers are what they were."""
-    assert weights.keys() == before.keys(), "Names were taken out of the weights or changed."
+    assert weights.keys() == before.keys(), (
+        "Your function removed or changed names in the given weights."
+    )
     changed = [name for name in weights if not torch.equal(weights[name], before[name])]
-    assert not changed, f"Numbers of {changed[0]} were changed."
+    assert not changed, f"Your function changed {changed[0]} in the given weights."
 
 
 def test_transformer_lm(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -194,7 +198,9 @@ def test_transformer_lm_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -
     changed[:, 3:] = (ids[:, 3:] + 1 + draw.integers(3, 2, high=VOCABULARY - 1)) % VOCABULARY
     after = lm_logits(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-4, rtol=1e-5)
-    assert_differs(after[:, 3:], before[:, 3:], "The change was not seen.")
+    assert_differs(
+        after[:, 3:], before[:, 3:], "Your output did not change at positions whose input changed."
+    )
 
 
 def test_transformer_lm_prefixes(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:

@@ -331,4 +331,6 @@ def test_adamw_closure(adapters: Any, draw: Draws) -> None:
     assert len(calls) == 1, f"step called the closure {len(calls)} times instead of once."
     assert loss is not None, "step returned None instead of the loss that the closure returned."
     assert math.isclose(float(loss), calls[0], rel_tol=1e-5), "step returned another loss."
-    assert not torch.equal(parameter, before), "The closure's gradients moved nothing."
+    assert not torch.equal(parameter, before), (
+        "Your step did not use the gradients that the closure computed."
+    )

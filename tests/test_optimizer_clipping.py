@@ -34,7 +34,7 @@ def gradients_of_norm(draw: Draws, norm: float) -> list[Tensor]:
 
 def flat(gradients: Sequence[Tensor | None]) -> Tensor:
     """All gradients as one vector."""
-    assert all(gradient is not None for gradient in gradients), "A gradient is missing afterwards."
+    assert all(gradient is not None for gradient in gradients), "A parameter has lost its gradient."
     return torch.cat([gradient.flatten() for gradient in gradients if gradient is not None])
 
 
@@ -108,7 +108,9 @@ def test_gradient_clipping_missing_gradients(
     parameters = parameters_with(draw, [None, *gradients[:2], None, gradients[2]])
     adapters.run_gradient_clipping(parameters, 1.0)
     missing = (parameters.pop(3), parameters.pop(0))
-    assert all(parameter.grad is None for parameter in missing), "A gradient came from nowhere."
+    assert all(parameter.grad is None for parameter in missing), (
+        "A parameter without a gradient has one after clipping."
+    )
     actual = flat([parameter.grad for parameter in parameters])
     snapshot.assert_close(actual, torch_clipped(gradients, 1.0), "gradients", atol=1e-5)
 
@@ -127,4 +129,4 @@ def test_gradient_clipping_nothing_to_clip(adapters: Any, draw: Draws) -> None:
     adapters.run_gradient_clipping([], 1.0)
     (parameter,) = parameters_with(draw, [None])
     adapters.run_gradient_clipping([parameter], 1.0)
-    assert parameter.grad is None, "A gradient came from nowhere."
+    assert parameter.grad is None, "A parameter without a gradient has one after clipping."

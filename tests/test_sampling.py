@@ -150,7 +150,7 @@ def test_sampling_impossible_tokens(adapters: Any, snapshot: Snapshot, draw: Dra
     ]
     for options, count in cases:
         y = adapters.run_next_token_probabilities(logits, **options)
-        assert is_finite(y), f"With {options}, your output has NaN or infinity."
+        assert is_finite(y), f"Your output has NaN or infinity with {options or 'no options'}."
         snapshot.assert_close(y, ranked.kept(count), f"{options}", atol=1e-5)
 
 
@@ -192,7 +192,7 @@ def test_sampling_far_apart(adapters: Any, snapshot: Snapshot, draw: Draws) -> N
     ]
     for options, count in cases:
         y = adapters.run_next_token_probabilities(logits, **options)
-        assert is_finite(y), f"With {options}, your output has NaN or infinity."
+        assert is_finite(y), f"Your output has NaN or infinity with {options or 'no options'}."
         # A logit of 500 is known to 3e-5 in float32.
         snapshot.assert_close(y, ranked.kept(count), f"{options}", atol=1e-3, rtol=1e-3)
 

@@ -65,7 +65,7 @@ def test_encode_pretokens(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
 def test_encode_empty(adapters: Any) -> None:
     """An empty text has no tokens."""
     made = tokenizer(adapters, gpt2(END_OF_TEXT, merge_count=10), [END_OF_TEXT])
-    assert made.encode("") == [], "encode returns an empty list."
+    assert made.encode("") == [], "Your encode returns ids for an empty text."
 
 
 def test_encode_shuffled_ids(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -160,9 +160,11 @@ def test_decode_text(adapters: Any, snapshot: Snapshot, draw: Draws, kind: str) 
     made = tokenizer(adapters, small, [END_OF_TEXT])
     text = END_OF_TEXT.join(TEXTS[kind](draw) for _ in range(4))
     snapshot.assert_text(
-        made.decode(small.encode(text, [END_OF_TEXT])), text, "The ids stand for the text."
+        made.decode(small.encode(text, [END_OF_TEXT])),
+        text,
+        "Decoding the ids of a text must give the text.",
     )
-    snapshot.assert_text(made.decode([]), "", "No tokens are an empty text.")
+    snapshot.assert_text(made.decode([]), "", "Decoding no ids must give an empty text.")
 
 
 def test_decode(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
@@ -173,11 +175,15 @@ def test_decode(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     text = "\ufeff" + foreign(draw, 20)
     ids = [shuffled.ids[bytes([byte])] for byte in text.encode()]
     snapshot.assert_text(
-        made.decode(ids), text, "A character's bytes may come from several tokens."
+        made.decode(ids),
+        text,
+        "Join the bytes of all tokens before you decode them: a character may have several tokens.",
     )
     ids = [shuffled.ids[END_OF_TEXT.encode()], shuffled.ids[b" the"], shuffled.ids[b"ing"]]
     snapshot.assert_text(
-        made.decode(ids), END_OF_TEXT + " theing", "Each token stands for its bytes."
+        made.decode(ids),
+        END_OF_TEXT + " theing",
+        "Each id must be decoded to the bytes of its token.",
     )
 
 
@@ -195,7 +201,9 @@ def test_decode_malformed(adapters: Any, snapshot: Snapshot, malformed: bytes, t
     """Bytes that are no UTF-8 are decoded to the replacement character U+FFFD."""
     small = gpt2(merge_count=1000)
     decoded = tokenizer(adapters, small).decode([small.ids[bytes([byte])] for byte in malformed])
-    snapshot.assert_text(decoded, text, "What cannot be read becomes U+FFFD, and the rest stays.")
+    snapshot.assert_text(
+        decoded, text, "Bytes that are no UTF-8 must become U+FFFD, and all others stay."
+    )
 
 
 @pytest.mark.parametrize("special", ["<|new line|>", " ", "<|ünï 🙂|>", "結束", "e\u0301"])
@@ -233,7 +241,7 @@ def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None
         ids, [*small.encode("one"), new, *small.encode("two")], "ids", meaning=small.tokens
     )
     snapshot.assert_text(
-        made.decode(ids), f"one{END_OF_TEXT}two", "The appended token can be decoded."
+        made.decode(ids), f"one{END_OF_TEXT}two", "The appended special token must be decoded."
     )
     made = tokenizer(adapters, small, [END_OF_TEXT, "<|pad|>"])
     ids = made.encode(f"{END_OF_TEXT}<|pad|>")
@@ -242,7 +250,7 @@ def test_encode_missing_special_token(adapters: Any, snapshot: Snapshot) -> None
         ids, [new, new + 1], "ids of two", alternatives=([new + 1, new],), meaning=small.tokens
     )
     snapshot.assert_text(
-        made.decode(ids), f"{END_OF_TEXT}<|pad|>", "Both appended tokens can be decoded."
+        made.decode(ids), f"{END_OF_TEXT}<|pad|>", "Both appended special tokens must be decoded."
     )
 
 
@@ -257,13 +265,13 @@ def test_two_tokenizers(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
         before, one.encode(text, [END_OF_TEXT]), "ids of the first", meaning=one.tokens
     )
     snapshot.assert_close(other_ids, other.encode(text), "ids of the second", meaning=other.tokens)
-    assert made.encode(text) == before, "A second tokenizer changes nothing of the first."
+    assert made.encode(text) == before, "A second tokenizer changed what the first one returns."
 
 
 def test_decode_unknown_id(adapters: Any, snapshot: Snapshot) -> None:
     """An id that is not in the vocabulary is refused."""
     made = tokenizer(adapters, gpt2(merge_count=10))
-    snapshot.assert_text(made.decode([1]), '"', "An id of the vocabulary is decoded.")
+    snapshot.assert_text(made.decode([1]), '"', "An id of the vocabulary must be decoded.")
     assert_refuses(made.decode, [1, 265], [1, 266], "An id beyond the vocabulary")
 
 
@@ -273,6 +281,12 @@ def test_tokenizer_leaves_arguments(adapters: Any) -> None:
     tokens, merges, special_tokens = dict(small.tokens), list(small.merges), ["<|b|>", "<|a|>", "c"]
     made = adapters.as_given.get_tokenizer(tokens, merges, special_tokens)
     made.encode("abc<|a|>")
-    assert tokens == small.tokens, "The caller's vocabulary is copied before it grows."
-    assert merges == small.merges, "The caller's merges stay as they were."
-    assert special_tokens == ["<|b|>", "<|a|>", "c"], "The caller's list is not sorted in place."
+    assert tokens == small.tokens, (
+        "Your tokenizer changed the vocabulary it was given: copy it first."
+    )
+    assert merges == small.merges, (
+        "Your tokenizer changed the merges it was given: copy them first."
+    )
+    assert special_tokens == ["<|b|>", "<|a|>", "c"], (
+        "Your tokenizer changed the list it was given: sort a copy."
+    )

@@ -182,7 +182,9 @@ def test_encode_iterable_memory(adapters: Any, memory: Memory) -> None:
             yield item[:-1] + "\n"
 
     made = tokenizer(adapters, gpt2(special, merge_count=10))
-    assert len(list(made.encode_iterable(iter([special])))) == 1, "A special token is one id."
+    assert len(list(made.encode_iterable(iter([special])))) == 1, (
+        "Your encode_iterable does not give one id for a special token."
+    )
     expected = ITEM_COUNT * (repeats + 1)
     with memory.watch() as growth:
         count = sum(1 for _ in islice(made.encode_iterable(stream()), expected + 1))

@@ -69,11 +69,11 @@ def test_train_bpe_laws(train: Train, draw: Draws) -> None:
     order = draw.permutation(len(documents)).tolist()
     _, merges = train(BETWEEN_DOCUMENTS.join(documents), 70)
     _, fewer = train(BETWEEN_DOCUMENTS.join(documents), 30)
-    assert fewer == merges[: len(fewer)], "With a smaller vocabulary the first merges are the same."
+    assert fewer == merges[: len(fewer)], "With a smaller vocabulary, your first merges are others."
     _, reordered = train(BETWEEN_DOCUMENTS.join(documents[i] for i in order), 70)
-    assert reordered == merges, "The order of the documents changes no count and no merge."
+    assert reordered == merges, "With the documents in another order, your merges are others."
     _, twice = train(BETWEEN_DOCUMENTS.join(documents * 2), 70)
-    assert twice == merges, "Twice the corpus doubles each count and changes no merge."
+    assert twice == merges, "With each document twice, your merges are others."
 
 
 @pytest.mark.parametrize(
@@ -167,22 +167,33 @@ def test_train_bpe_vocabulary(train: Train, draw: Draws, special_tokens: tuple[s
     vocab, merges = train(corpus, merge_count, special_tokens)
     size = 256 + len(special_tokens) + merge_count
     assert len(merges) == merge_count, (
-        "vocab_size counts the 256 bytes, the special tokens and one token for each merge."
+        f"{merge_count} merges are expected, yours are {len(merges)}: vocab_size counts the bytes,"
+        " the special tokens and one token for each merge."
     )
     assert all(
         isinstance(merge, tuple) and len(merge) == 2 and all(type(half) is bytes for half in merge)
         for merge in merges
-    ), "Each merge is a tuple of two bytes objects."
-    assert all(type(token) is bytes for token in vocab.values()), "Each token is a bytes object."
-    assert set(vocab) == set(range(size)), "The ids are 0, 1, 2 … vocab_size - 1."
+    ), "One of your merges is no tuple of two bytes objects."
+    assert all(type(token) is bytes for token in vocab.values()), (
+        "One of your tokens is no bytes object."
+    )
+    assert set(vocab) == set(range(size)), "Your ids are not 0, 1, 2 … vocab_size - 1."
     tokens = {*vocab.values()}
-    assert {bytes([byte]) for byte in range(256)} <= tokens, "Every single byte is a token."
-    assert {text.encode() for text in special_tokens} <= tokens, "Every special token is a token."
-    assert {left + right for left, right in merges} <= tokens, "What a merge makes is a token."
-    assert {word.encode() for word in words} <= tokens, "Each frequent word becomes a token."
+    assert {bytes([byte]) for byte in range(256)} <= tokens, "Your vocabulary lacks a single byte."
+    assert {text.encode() for text in special_tokens} <= tokens, (
+        "Your vocabulary lacks a special token."
+    )
+    assert {left + right for left, right in merges} <= tokens, (
+        "Your vocabulary lacks the token that a merge makes."
+    )
+    assert {word.encode() for word in words} <= tokens, (
+        "Your vocabulary lacks a word that is frequent."
+    )
     made: set[bytes] = {bytes([byte]) for byte in range(256)}
     for left, right in merges:
-        assert {left, right} <= made, "A merge joins bytes or what merges before it have made."
+        assert {left, right} <= made, (
+            "One of your merges joins what is no byte and no earlier merge has made."
+        )
         made.add(left + right)
 
 
@@ -202,14 +213,16 @@ def test_train_bpe_exhausted(
     """Training ends when no pair is left, with a vocabulary smaller than was asked for."""
     vocab, learned = train(corpus, 43)
     snapshot.assert_close(learned, merges, "merges")
-    assert len(vocab) <= 257 + len(merges), "The vocabulary holds no token that was not learned."
+    assert len(vocab) <= 257 + len(merges), (
+        "Your vocabulary holds more than the bytes, the special token and one token for each merge."
+    )
 
 
 def test_train_bpe_no_merges(train: Train, draw: Draws) -> None:
     """A vocabulary with no room for a merge holds the bytes and the special tokens."""
     vocab, merges = train(END_OF_TEXT.join(stories(draw, 8)), 0)
-    assert merges == [], "There is no room for a merge."
-    assert len(vocab) <= 257, "The vocabulary holds the bytes and the special token."
+    assert merges == [], "vocab_size leaves no room for a merge, and you return merges."
+    assert len(vocab) <= 257, "Your vocabulary holds more than the 256 bytes and the special token."
 
 
 def test_train_bpe_two_corpora(train: Train, snapshot: Snapshot) -> None:
