@@ -115,17 +115,22 @@ def explanation(
         title: returns a problem's title within a sentence.
         given: begins the sentence.
     """
-    mistakes = [mistake for group in groups for mistake in group]
-    ids = tuple(dict.fromkeys(mistake.id for mistake in mistakes))
-    start, clauses = f"{given} output", [clause(group) for group in groups]
+    ids = tuple(dict.fromkeys(mistake.id for group in groups for mistake in group))
+    alike: dict[str, Sequence[Mistake]] = {}
+    for group in groups:
+        # Mistakes of two problems may be told in the same words.
+        if clause(group) not in alike or any(mistake.problem == problem for mistake in group):
+            alike[clause(group)] = group
+    mistakes = [mistake for group in alike.values() for mistake in group]
+    start, clauses = f"{given} output", list(alike)
     hint = " ".join(mistake.hint for mistake in mistakes)
     if all(mistake.problem != problem for mistake in mistakes):
         right = f"Your {title(problem)} is right, given your {parts(mistakes, title)}:"
         # The question is asked where the mistake is.
         start, hint = f"{right} its output", ""
-    if len(groups) == 1:
+    if len(clauses) == 1:
         return Explanation(f"{start} is what you get when {clauses[0]}.", hint, mistakes=ids)
-    count = "either of two" if len(groups) == 2 else "any of three"
+    count = "either of two" if len(clauses) == 2 else "any of three"
     same = f"{start} is what you get with {count} known mistakes, which give the same here:"
     return Explanation("\n".join([same, *(f"- {one}" for one in clauses)]), mistakes=ids)
 

@@ -13,6 +13,8 @@ import torch
 
 # Of a comparison that failed, this many places are shown.
 SHOWN = 5
+# So many characters of a single item are shown.
+ITEM = 60
 # Around the first difference of two sequences, this many items are shown on either side.
 CONTEXT = 4
 # So many pieces of text are shown where two lists of token ids part.
@@ -234,7 +236,11 @@ def sequence_difference(
     )
     facts = f"The first difference is at item {at} of {len(wanted)}"
     facts += f"; yours has {len(got)} items." if len(got) != len(wanted) else "."
-    if meaning is not None:
+    if meaning is None and at < len(got):
+        facts = f"{facts} Yours is {clipped(got[at], ITEM)}."
+    elif meaning is not None and at < len(got) and got[at] not in meaning:
+        facts = f"{facts} Yours is {clipped(got[at], ITEM)}, an id that the given vocabulary lacks."
+    elif meaning is not None:
         facts = f"{facts} {in_pieces(got, wanted, at, meaning, reveal=reveal)}"
     around = slice(max(0, at - CONTEXT), at + CONTEXT + 1)
     facts += f"\n  yours:    {clipped(got[around])}"

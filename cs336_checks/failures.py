@@ -147,7 +147,7 @@ def found(error: BaseException, raised: bool) -> str:
         # pytest may have added what the assertion compared.
         said = str(error).partition("\nassert ")[0] or "The requirement is not met."
     elif not raised:
-        said = f"The check cannot use what came back: {said}"
+        said = f"The check cannot use what came back. Are its type and shape right? {said}"
     return "\n".join([*getattr(error, "__notes__", ()), said])
 
 

@@ -208,16 +208,20 @@ def paragraphs(
 
 def problem_lines(found: Sequence[Cause], chapter: str, *, verbose: bool) -> Iterator[list[str]]:
     """Yield what is told of one problem: clear causes in full, of others the checks' names."""
-    clear = found if verbose else [one for one in found if one.told.clarity < Clarity.NUMBERS]
-    full = clear if verbose else (clear or found)[: MOST_TOLD if clear else 1]
+    clear = [one for one in found if one.told.clarity < Clarity.NUMBERS] or found[:1]
+    # The cases of one check may fail in several ways: the clearest is told.
+    first: dict[str, Cause] = {}
+    for cause in clear:
+        first.setdefault(cause.told.check, cause)
+    full = found if verbose else list(first.values())[:MOST_TOLD]
     for cause in full:
         yield list(lines(cause, chapter if cause is full[0] else "", verbose=verbose))
-    names = dict.fromkeys(
-        one.check for cause in found if cause not in full for one in cause.findings
-    )
+    told = {cause.told.check for cause in full}
+    rest = (one.check for cause in found if cause not in full for one in cause.findings)
+    names = [name for name in dict.fromkeys(rest) if name not in told]
     if names:
         verb = "fails" if len(names) == 1 else "fail"
-        yield [f"  Also in {found[0].told.problem}: {named(list(names))} {verb} (all: -v)."]
+        yield [f"  Also in {found[0].told.problem}: {named(names)} {verb} (all: -v)."]
 
 
 def named(checks: Sequence[str]) -> str:

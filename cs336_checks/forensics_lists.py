@@ -62,8 +62,8 @@ def one_off(got: list[object], wanted: list[object]) -> str:
         return f"There is one item too many, at {at}; all others are right."
     if got[at + 2 :] == wanted[at + 2 :] and got[at : at + 2] == wanted[at : at + 2][::-1]:
         return (
-            f"Items {at} and {at + 1} are swapped; all others are right. Where they are equally"
-            " good, is the tie broken as the text says?"
+            f"Items {at} and {at + 1} are swapped; all others are right. If nothing else decides"
+            " which comes first, do you break the tie as the text says?"
         )
     if got[at + 1 :] == wanted[at + 1 :]:
         return f"One item is another, at {at}; all others are right."
@@ -101,8 +101,8 @@ def reversed_order(got: list[object], wanted: list[object]) -> str:
         return "The items are right, and in reverse order."
     at = first_difference(got, wanted)
     return (
-        f"The items are right, but not their order, from item {at} on: where two are equally good,"
-        " which comes first?"
+        f"The items are right, but not their order, from item {at} on. If nothing else decides"
+        " which comes first, do you break the tie as the text says?"
     )
 
 

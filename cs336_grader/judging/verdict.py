@@ -105,7 +105,8 @@ def plain_facts(error: BaseException) -> str:
     if isinstance(error, AssertionError | pytest.fail.Exception):
         return str(error) or "The requirement is not met."
     # The check tripped over what came back, say None where it wanted a tensor.
-    return f"The check cannot use what came back: {type(error).__name__}: {error}"
+    said = f"{type(error).__name__}: {error}"
+    return f"The check cannot use what came back. Are its type and shape right? {said}"
 
 
 def picture_of(error: BaseException) -> Picture | None:

@@ -189,7 +189,9 @@ def test_a_check_that_takes_all_memory_is_one_check(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     found = {c["id"].partition("::")[2]: c for c in report(tmp_path)["checks"]}
     spoilt = found.pop("test_moving_average_of_too_few")
-    assert "cannot use what came back: RuntimeError" in spoilt["message"]
+    assert (
+        "cannot use what came back. Are its type and shape right? RuntimeError" in spoilt["message"]
+    )
     assert {check["verdict"] for check in found.values()} == {"passed"}
 
 

@@ -1,6 +1,7 @@
 """A failed comparison names the mistake that gives the same, and never guesses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,16 @@ def test_mistakes_that_give_the_same_are_told_together() -> None:
     )
     assert "any of three known mistakes" in told(comparison(-RIGHT), *same[:3])
     assert told(comparison(-RIGHT), *same) == ""
+
+
+def test_mistakes_of_two_problems_in_the_same_words_are_told_once() -> None:
+    """With the question of the problem's own."""
+    own = replace(PAIRED, id="block/paired", problem="block", hint="Which does the block pair?")
+    same = [suspect(-RIGHT, mistake) for mistake in (PAIRED, own)]
+    found = diagnose(comparison(-RIGHT), same, "block", title)
+    assert found.statement == "Your output is what you get when pairs are mixed up."
+    assert found.question == own.hint
+    assert set(found.mistakes) == {PAIRED.id, own.id}
 
 
 def test_a_mistake_that_wrong_parts_resemble_is_told_with_them() -> None:

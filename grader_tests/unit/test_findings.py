@@ -110,6 +110,16 @@ def test_an_exception_of_one_line_is_told_once(other: Finding, together: bool) -
     assert len(causes([RAISED, other])) == (1 if together else 2)
 
 
+def test_a_check_is_told_once_however_many_of_its_cases_fail() -> None:
+    """The clearest of them; with -v, all of it."""
+    case = replace(NAMED, message="A sentence.", clarity=Clarity.SEEN, mistakes=())
+    text = told(NAMED, case, replace(case, message="Another sentence.", check="test_other"))
+    assert "A sentence." not in text
+    assert "Another sentence." in text
+    assert "Also in rope" not in text
+    assert "A sentence." in told(NAMED, case, verbose=True)
+
+
 def test_many_checks_are_counted() -> None:
     """The first ones are named."""
     many = [replace(NAMED, check=f"test_{i}") for i in range(20)]

@@ -231,7 +231,7 @@ PIECES = {0: b"l", 1: b"ow", 2: b"low", 3: b"er", 4: b" "}
         ([2, 3, 4, 0, 1], False, "After 'lower ', yours goes on with 'l', 'ow'."),
         ([0, 1, 3, 4, 2], True, "Yours goes on with 'l', 'ow', 'er' where 'low', 'er', ' ' is"),
         ([2, 3, 4], True, "yours goes on with nothing where 'low', 'er' is expected."),
-        ([2, 3, 4, 9], True, "yours goes on with '?' where"),
+        ([2, 3, 4, 9], True, "Yours is 9, an id that the given vocabulary lacks."),
     ],
 )
 def test_token_ids_are_told_in_pieces_of_text(ids: list[int], reveal: bool, told: str) -> None:
