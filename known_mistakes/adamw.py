@@ -46,8 +46,8 @@ class Pieces(AdamW):
     "get_adamw_cls",
     kind="formula",
     wrong="weight decay is added to the gradient and goes through the moments",
-    hint="That is Adam with L2 regularization. The W in AdamW says that the decay is decoupled: it "
-    "changes the weights and no moment ever sees it.",
+    hint="That is Adam with L2 regularization. In AdamW the decay changes the weights "
+    "directly, and the moments never contain it.",
 )
 def decay_in_the_gradient() -> type[AdamW]:
     class Wrong(AdamW):
@@ -129,9 +129,9 @@ def decay_grows() -> type[AdamW]:
     "adamw",
     "get_adamw_cls",
     kind="edge",
-    wrong="parameters of one dimension are spared the decay",
-    hint="Which parameters decay is for the caller to say, with parameter groups. The optimizer "
-    "treats all of a group alike.",
+    wrong="parameters with one dimension do not decay",
+    hint="The caller decides which parameters decay, with parameter groups. The optimizer "
+    "treats all parameters of a group alike.",
 )
 def vectors_do_not_decay() -> type[AdamW]:
     class Wrong(Pieces):
@@ -147,7 +147,8 @@ def vectors_do_not_decay() -> type[AdamW]:
     "get_adamw_cls",
     kind="numerics",
     wrong="no epsilon is added to the root of the second moment",
-    hint="What is divided by what where a gradient has been zero all the time?",
+    hint="Think of a parameter whose gradient has always been zero. What do you divide, and"
+    " by what?",
 )
 def no_epsilon() -> type[AdamW]:
     class Wrong(Pieces):
@@ -162,8 +163,8 @@ def no_epsilon() -> type[AdamW]:
     "get_adamw_cls",
     kind="formula",
     wrong="epsilon is added under the root",
-    hint="Epsilon bounds what is divided by, so it belongs beside the root. Under it, its own root "
-    "is what counts, which is far larger.",
+    hint="Under the root, epsilon has a far larger effect, because its own root counts. "
+    "Where does the formula add it?",
 )
 def epsilon_under_the_root() -> type[AdamW]:
     class Wrong(Pieces):
@@ -210,7 +211,7 @@ def betas_hard_coded() -> type[AdamW]:
     "adamw",
     "get_adamw_cls",
     kind="formula",
-    wrong="the two betas change places",
+    wrong="the two betas are exchanged",
     hint="The first beta belongs to the mean of the gradients, the second to the mean of their "
     "squares.",
 )

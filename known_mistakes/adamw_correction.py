@@ -76,8 +76,8 @@ def corrections_swapped() -> type[AdamW]:
     "get_adamw_cls",
     kind="formula",
     wrong="the correction of the second moment is not put under the root with it",
-    hint="The rate with both corrections has a root in it. Derive it: correct both moments first, "
-    "then bring the corrections together.",
+    hint="Correct both moments first and then take the root. If you combine the corrections"
+    " into the rate, one of them is under a root.",
 )
 def correction_outside_the_root() -> type[AdamW]:
     class Wrong(Pieces):

@@ -63,8 +63,8 @@ def beta_on_the_new_gradient() -> type[AdamW]:
     "adamw",
     "get_adamw_cls",
     kind="formula",
-    wrong="the second moment is the mean of the gradients' sizes, not of their squares",
-    hint="The root that is taken later undoes a square. Where is it?",
+    wrong="the second moment is the mean of the gradients' absolute values, not of their squares",
+    hint="The update takes the root of the second moment. What must be squared before?",
 )
 def second_moment_of_sizes() -> type[AdamW]:
     class Wrong(Pieces):
@@ -103,7 +103,8 @@ def second_moment_of_the_first() -> type[AdamW]:
     "get_adamw_cls",
     kind="formula",
     wrong="the moments are kept as corrected for their bias and so corrected again",
-    hint="The corrected moments are for this step alone. Which ones do you keep for the next?",
+    hint="The corrected moments are used in this step only. Which moments do you store for "
+    "the next step?",
 )
 def corrected_moments_kept() -> type[AdamW]:
     class Wrong(Pieces):
@@ -119,7 +120,8 @@ def corrected_moments_kept() -> type[AdamW]:
     "adamw",
     "get_adamw_cls",
     kind="formula",
-    wrong="the gradient is scaled in place for the first moment, and the second one takes it so",
+    wrong="the gradient is scaled in place for the first moment, and the second moment uses"
+    " the scaled one",
     hint="An operation that ends in an underscore changes the tensor it is called on. What is left "
     "of the gradient when the second moment needs it?",
 )
@@ -139,7 +141,8 @@ def gradient_scaled_in_place() -> type[AdamW]:
     "get_adamw_cls",
     kind="interface",
     wrong="the gradients are set to zero at the end of a step",
-    hint="Clearing gradients is the training loop's part: it may still want to look at them.",
+    hint="Setting gradients to zero is the training loop's task: it may still read them "
+    "after the step.",
 )
 def clears_gradients() -> type[AdamW]:
     class Wrong(Pieces):

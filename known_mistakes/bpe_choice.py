@@ -175,7 +175,7 @@ def pairs_of_one_refused(
 @trainer_mistake(
     "choose",
     kind="edge",
-    wrong="the greatest of no pairs is asked for when all words are one token each",
+    wrong="the most frequent pair is looked for although no pair is left",
     hint="A small corpus runs out of pairs before the vocabulary is full. What does your loop do "
     "then?",
 )

@@ -80,7 +80,7 @@ def first_special_token_only(text: str, special_tokens: Sequence[str]) -> list[s
 @trainer_mistake(
     "documents",
     kind="laziness",
-    wrong="the text is parted at <|endoftext|> whatever the special tokens are",
+    wrong="the text is split at <|endoftext|>, whatever the special tokens are",
     hint="Train with another special token. Where does your code read those that it is given?",
 )
 def end_of_text_hard_coded(text: str, special_tokens: Sequence[str]) -> list[str]:
@@ -90,9 +90,9 @@ def end_of_text_hard_coded(text: str, special_tokens: Sequence[str]) -> list[str
 @trainer_mistake(
     "documents",
     kind="edge",
-    wrong="special tokens are taken for regular expressions",
-    hint="In a pattern, a bar means or, and brackets and dots have meanings, too. How is text made "
-    "to stand for itself?",
+    wrong="special tokens are used as regular expressions",
+    hint="In a pattern, a bar means or, and brackets and dots have meanings, too. How do "
+    "you escape a text so that it matches only itself?",
 )
 def special_tokens_not_escaped(text: str, special_tokens: Sequence[str]) -> list[str]:
     if not special_tokens:
@@ -103,7 +103,7 @@ def special_tokens_not_escaped(text: str, special_tokens: Sequence[str]) -> list
 @trainer_mistake(
     "documents",
     kind="edge",
-    wrong="without special tokens the text is parted at every place",
+    wrong="without special tokens the text is split at every place",
     hint="A pattern made of no alternatives matches the empty text, which is everywhere. What if "
     "the list is empty?",
 )
@@ -126,7 +126,7 @@ def last_document_lost(text: str, special_tokens: Sequence[str]) -> list[str]:
     "documents",
     kind="formula",
     wrong="blanks at the ends of each document are taken away",
-    hint="Blanks are bytes of the corpus as well, and are learned from.",
+    hint="Blanks belong to the corpus as well: their bytes are counted and merged.",
 )
 def documents_stripped(text: str, special_tokens: Sequence[str]) -> list[str]:
     return [part.strip() for part in documents(text, special_tokens)]
@@ -253,8 +253,8 @@ def words_cut(trainer: Trainer, path: Path, special_tokens: Sequence[str]) -> Co
     "count",
     kind="edge",
     wrong="the last chunk is lost",
-    hint="The boundaries of chunks are one more than the chunks. Is the end of the file among "
-    "them?",
+    hint="There is one boundary more than there are chunks. Is the end of the file the last"
+    " boundary?",
 )
 def last_chunk_lost(trainer: Trainer, path: Path, special_tokens: Sequence[str]) -> Counter[str]:
     boundaries = find_chunk_boundaries(path, special_tokens, CHUNK_BYTES)

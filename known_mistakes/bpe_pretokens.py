@@ -10,7 +10,7 @@ from .bpe import PATTERN, Word, pretokens, trainer_mistake
 @trainer_mistake(
     "pretokens",
     kind="formula",
-    wrong="merges may cross everything, for there are no pre-tokens",
+    wrong="there are no pre-tokens, so merges join words with what is beside them",
     hint="A merge never joins a word with the one before it. Where is GPT-2's pattern applied?",
 )
 def whole_documents(document: str) -> Iterable[str]:
@@ -31,7 +31,7 @@ def split_at_blanks(document: str) -> Iterable[str]:
 @trainer_mistake(
     "pretokens",
     kind="edge",
-    wrong="each line is parted by itself",
+    wrong="each line is split by itself",
     hint="A run of line ends is one pre-token. What does your code see of it, line by line?",
 )
 def line_by_line(document: str) -> Iterable[str]:
@@ -41,8 +41,8 @@ def line_by_line(document: str) -> Iterable[str]:
 @trainer_mistake(
     "pretokens",
     kind="formula",
-    wrong="each line is parted by itself, without the blanks at its ends",
-    hint="Line ends and blanks are bytes of the corpus as well, and are learned from.",
+    wrong="each line is split by itself, without the blanks at its ends",
+    hint="Line ends and blanks belong to the corpus as well: their bytes are counted and merged.",
 )
 def stripped_lines(document: str) -> Iterable[str]:
     return (found for line in document.splitlines() for found in pretokens(line.strip()))
@@ -117,7 +117,7 @@ def ascii_letters(document: str) -> Iterable[str]:
 @trainer_mistake(
     "pretokens",
     kind="edge",
-    wrong="the text is parted by GPT-4's pattern",
+    wrong="the text is split by GPT-4's pattern",
     hint="There are several published patterns. Which one does the text give?",
 )
 def pattern_of_gpt4(document: str) -> Iterable[str]:

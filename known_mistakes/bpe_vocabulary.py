@@ -71,7 +71,7 @@ def bytes_as_characters(
     "number",
     kind="formula",
     wrong="byte i is made as i bytes of zero",
-    hint="How long is your token for byte 200? Bytes made of a number are that many zeros.",
+    hint="How long is your token for byte 200? Given a number, bytes makes that many zeros.",
 )
 def runs_of_zeros(
     special_tokens: Sequence[str], merges: Sequence[Pair], words: Iterable[Word]
@@ -110,7 +110,7 @@ def special_tokens_as_text(
 @trainer_mistake(
     "returned",
     kind="interface",
-    wrong="the vocabulary leads from tokens to ids",
+    wrong="the vocabulary maps tokens to ids",
     hint="What stands before the colon in your dictionary, the id or the token?",
 )
 def tokens_to_ids(vocab: dict[int, bytes], merges: list[Pair]) -> Any:

@@ -58,7 +58,7 @@ def by_value(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="formula",
-    wrong="the norm is the sum of the elements' sizes",
+    wrong="the norm is the sum of the elements' absolute values",
     hint="The L2 norm of 3 and 4 is 5. What is yours?",
 )
 def sum_of_sizes(parameters: Parameters, max_l2_norm: float) -> None:
@@ -84,7 +84,7 @@ def sum_of_norms(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="formula",
-    wrong="the norm is the size of the largest element",
+    wrong="the norm is the largest absolute value",
     hint="The L2 norm of 3 and 4 is 5. What is yours?",
 )
 def largest_element(parameters: Parameters, max_l2_norm: float) -> None:
@@ -125,7 +125,7 @@ def squares_compared(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="formula",
-    wrong="the mean of the squares is taken in the place of their sum",
+    wrong="the mean of the squares is taken instead of their sum",
     hint="Twice as many parameters with the same gradients have a larger norm. Does yours grow?",
 )
 def mean_of_squares(parameters: Parameters, max_l2_norm: float) -> None:
@@ -163,7 +163,7 @@ def first_gradient_scaled(parameters: Parameters, max_l2_norm: float) -> None:
     "run_gradient_clipping",
     kind="formula",
     wrong="the norm is that of the parameters, not of their gradients",
-    hint="Which of a parameter's two tensors grows when training goes wrong?",
+    hint="The norm to limit is that of the gradients. Which tensor of each parameter do you read?",
 )
 def norm_of_the_weights(parameters: Parameters, max_l2_norm: float) -> None:
     kept = [parameter for parameter in parameters if parameter.grad is not None]
@@ -174,7 +174,7 @@ def norm_of_the_weights(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="interface",
-    wrong="the parameters are scaled in the place of their gradients",
+    wrong="the parameters are scaled instead of their gradients",
     hint="Clipping happens before the step and leaves the weights alone. Which tensor do you write "
     "to?",
 )
@@ -188,7 +188,7 @@ def weights_scaled(parameters: Parameters, max_l2_norm: float) -> None:
     "run_gradient_clipping",
     kind="formula",
     wrong="gradients are brought to the maximum also where their norm is smaller",
-    hint="A small gradient means that the minimum is near: it must stay small.",
+    hint="Take a norm of half the maximum: the gradients must stay as they are.",
 )
 def always_rescaled(parameters: Parameters, max_l2_norm: float) -> None:
     gradients = gradients_of(parameters)
@@ -202,8 +202,7 @@ def always_rescaled(parameters: Parameters, max_l2_norm: float) -> None:
     "run_gradient_clipping",
     kind="formula",
     wrong="the factor is at least 1 where it should be at most 1",
-    hint="Take a norm of twice the maximum: by what do you multiply? One of min and max is the "
-    "wrong one.",
+    hint="Take a norm of twice the maximum: by what do you multiply? Do you need min or max?",
 )
 def factor_turned_round(parameters: Parameters, max_l2_norm: float) -> None:
     gradients = gradients_of(parameters)
@@ -231,8 +230,8 @@ def unit_norm(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="numerics",
-    wrong="gradients are divided by their norm before they are brought to a length",
-    hint="Divide and multiply where all gradients are zero: what is zero divided by zero?",
+    wrong="gradients are divided by their norm, which may be zero",
+    hint="Take gradients that are all zero: what is zero divided by zero?",
 )
 def direction_times_length(parameters: Parameters, max_l2_norm: float) -> None:
     gradients = gradients_of(parameters)
@@ -246,8 +245,8 @@ def direction_times_length(parameters: Parameters, max_l2_norm: float) -> None:
     "run_gradient_clipping",
     kind="numerics",
     wrong="1e-3 is added to the norm where 1e-6 is meant",
-    hint="With a small norm and a smaller maximum, what you add to the norm shows. How large may "
-    "it be?",
+    hint="Take a norm of 0.01 and a smaller maximum: what does the number that you add "
+    "change? The text says how large it is.",
 )
 def large_epsilon(parameters: Parameters, max_l2_norm: float) -> None:
     gradients = gradients_of(parameters)
@@ -261,9 +260,10 @@ def large_epsilon(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="interface",
-    wrong="the scaled gradients are bound to a name, and the parameters keep the old ones",
-    hint="Assigning to the loop's variable makes the name stand for another tensor. The gradient "
-    "itself has to change.",
+    wrong="the scaled gradients are assigned to a variable only, and the parameters keep "
+    "the old ones",
+    hint="Assigning to the loop's variable changes no parameter. What must be written to, "
+    "so that the optimizer sees it?",
 )
 def gradients_left_alone(parameters: Parameters, max_l2_norm: float) -> None:
     gradients = gradients_of(parameters)
@@ -274,7 +274,7 @@ def gradients_left_alone(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="edge",
-    wrong="the parameters are walked through twice, although a generator can be read only once",
+    wrong="the parameters are read twice, although a generator can be read only once",
     hint="What does a second loop over a generator find? Keep what the first one finds.",
 )
 def generator_read_twice(parameters: Parameters, max_l2_norm: float) -> None:
@@ -286,7 +286,7 @@ def generator_read_twice(parameters: Parameters, max_l2_norm: float) -> None:
     "gradient_clipping",
     "run_gradient_clipping",
     kind="edge",
-    wrong="a parameter without a gradient is not passed over",
+    wrong="a parameter without a gradient is not skipped",
     hint="Before the first backward, and for parameters that a loss does not use, the gradient is "
     "None.",
 )
@@ -300,8 +300,8 @@ def missing_gradient_unexpected(parameters: Parameters, max_l2_norm: float) -> N
     "run_gradient_clipping",
     kind="edge",
     wrong="parameters without a gradient are given one of zeros",
-    hint="An optimizer passes over a missing gradient, but with one of zeros it goes on moving the "
-    "parameter.",
+    hint="An optimizer skips a parameter without a gradient, but with a gradient of zeros "
+    "it goes on moving it.",
 )
 def missing_gradient_filled_in(parameters: Parameters, max_l2_norm: float) -> None:
     kept = list(parameters)

@@ -24,8 +24,8 @@ def losses(inputs: Tensor, targets: Tensor) -> Tensor:
     "run_cross_entropy",
     kind="numerics",
     wrong="the logarithm is taken of probabilities that have become 0",
-    hint="Write the loss on paper with the softmax put in: the logarithm meets an exponential, and "
-    "the two cancel before anything is computed.",
+    hint="Put the softmax into the formula of the loss: where a logarithm is taken of an "
+    "exponential, both cancel. Compute what is left.",
 )
 def log_of_softmax(inputs: Tensor, targets: Tensor) -> Tensor:
     return -torch.softmax(inputs, -1).log().gather(-1, targets.unsqueeze(-1)).mean()
@@ -36,8 +36,8 @@ def log_of_softmax(inputs: Tensor, targets: Tensor) -> Tensor:
     "run_cross_entropy",
     kind="numerics",
     wrong="a small number is added to the probability before its logarithm is taken",
-    hint="The small number hides an infinity and puts a bound on the loss: no target can cost more "
-    "than its logarithm. Look for a form that takes no logarithm of a probability.",
+    hint="With the small number, no loss can be larger than minus its logarithm. Rewrite "
+    "the formula so that it takes no logarithm of a probability.",
 )
 def epsilon_in_logarithm(inputs: Tensor, targets: Tensor) -> Tensor:
     right = torch.softmax(inputs, -1).gather(-1, targets.unsqueeze(-1))
@@ -100,8 +100,8 @@ def target_not_shifted(inputs: Tensor, targets: Tensor) -> Tensor:
     "run_cross_entropy",
     kind="numerics",
     wrong="the logits are cut off at a bound on both sides so that no exponential overflows",
-    hint="Two logits beyond the bound become equal, and neither has a gradient. A shift of the "
-    "whole row keeps the differences that a cut loses.",
+    hint="Two logits beyond the bound become equal and get no gradient. What can be "
+    "subtracted from a whole row that keeps its differences?",
 )
 def clamped_logits(inputs: Tensor, targets: Tensor) -> Tensor:
     return without_maximum(inputs.clamp(-50.0, 50.0), targets)
@@ -147,8 +147,8 @@ def one_loss_a_row(inputs: Tensor, targets: Tensor) -> Tensor:
     "run_cross_entropy",
     kind="formula",
     wrong="the loss is also divided by the number of classes",
-    hint="A mean over a matrix that is zero but for one element a row divides by all its elements. "
-    "Of how many losses do you take the mean?",
+    hint="There is one loss for each row, not one for each class. Of how many numbers do "
+    "you take the mean?",
 )
 def mean_over_classes(inputs: Tensor, targets: Tensor) -> Tensor:
     return losses(inputs, targets).mean() / inputs.shape[-1]
@@ -204,7 +204,7 @@ def softmax_twice(inputs: Tensor, targets: Tensor) -> Tensor:
     "cross_entropy",
     "run_cross_entropy",
     kind="formula",
-    wrong="every row is charged for the targets of all rows",
+    wrong="the loss of each row contains the targets of all rows",
     hint="Indexing a matrix with a slice and a vector picks those columns from every row. Compare "
     "the shape of what you pick with the shape of the targets.",
 )
@@ -264,8 +264,8 @@ def classes_in_dimension_one(inputs: Tensor, targets: Tensor) -> Tensor:
     "run_cross_entropy",
     kind="edge",
     wrong="the mean goes over the last dimension of the losses alone",
-    hint="Logits of three dimensions have losses of two. Whatever the number of dimensions, one "
-    "number must come out.",
+    hint="Losses of three-dimensional logits have two dimensions. The mean is one number, "
+    "however many dimensions there are.",
 )
 def mean_over_last_dimension(inputs: Tensor, targets: Tensor) -> Tensor:
     return losses(inputs, targets).mean(-1)

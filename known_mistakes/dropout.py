@@ -18,8 +18,8 @@ def dropped(x: Tensor, p: float, *shape: int) -> Tensor:
     "run_dropout",
     kind="laziness",
     wrong="dropout is accepted and ignored",
-    hint="Half of the elements must vanish with p = 0.5 in training: is the probability stored, "
-    "and does anything use it?",
+    hint="With p = 0.5 half of the elements must become zero in training. Is the "
+    "probability stored, and is it used?",
 )
 def ignored(p: float, in_features: Tensor, training: bool) -> Tensor:
     return in_features
@@ -30,7 +30,8 @@ def ignored(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="formula",
     wrong="elements are dropped in evaluation too",
-    hint="Outside of training, the input is the output: what does your layer know of it?",
+    hint="In evaluation the output must be the input. Does your code read whether it is in "
+    "training?",
 )
 def active_in_evaluation(p: float, in_features: Tensor, training: bool) -> Tensor:
     return dropped(in_features, p) / (1 - p)
@@ -41,7 +42,7 @@ def active_in_evaluation(p: float, in_features: Tensor, training: bool) -> Tenso
     "run_dropout",
     kind="formula",
     wrong="training and evaluation are exchanged",
-    hint="In which of the two is the input given back as it is?",
+    hint="In which of the two must the output be the input, in training or in evaluation?",
 )
 def exchanged(p: float, in_features: Tensor, training: bool) -> Tensor:
     return in_features if training else dropped(in_features, p) / (1 - p)
@@ -52,8 +53,7 @@ def exchanged(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="formula",
     wrong="what is kept is not scaled",
-    hint="The mean of many ones through dropout must stay one: what makes up for those that "
-    "vanish?",
+    hint="Apply dropout to many ones: their mean must stay one. What makes up for the zeros?",
 )
 def not_scaled(p: float, in_features: Tensor, training: bool) -> Tensor:
     return dropped(in_features, p) if training else in_features
@@ -64,8 +64,8 @@ def not_scaled(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="formula",
     wrong="the output is scaled in evaluation, by 1 - p, and not in training",
-    hint="The first paper has it so. Inverted dropout scales in training and leaves evaluation "
-    "alone.",
+    hint="The first paper on dropout does this. The text scales in training, and evaluation"
+    " changes nothing.",
 )
 def scaled_in_evaluation(p: float, in_features: Tensor, training: bool) -> Tensor:
     return dropped(in_features, p) if training else in_features * (1 - p)
@@ -76,7 +76,7 @@ def scaled_in_evaluation(p: float, in_features: Tensor, training: bool) -> Tenso
     "run_dropout",
     kind="formula",
     wrong="what is kept is divided by p instead of 1 - p",
-    hint="The mean of many ones through dropout must stay one: which share of them is kept?",
+    hint="Apply dropout to many ones: their mean must stay one. Which share of them is kept?",
 )
 def divided_by_p(p: float, in_features: Tensor, training: bool) -> Tensor:
     return dropped(in_features, p) / max(p, 1e-6) if training else in_features
@@ -87,7 +87,8 @@ def divided_by_p(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="formula",
     wrong="what is kept is multiplied by 1 - p instead of divided",
-    hint="The mean of many ones through dropout must stay one: must what is kept grow or shrink?",
+    hint="Apply dropout to many ones: their mean must stay one. Must those that are kept "
+    "grow or shrink?",
 )
 def multiplied(p: float, in_features: Tensor, training: bool) -> Tensor:
     return dropped(in_features, p) * (1 - p) if training else in_features
@@ -109,7 +110,7 @@ def kept_with_p(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="formula",
     wrong="what is kept is scaled twice",
-    hint="The mean of many ones through dropout must stay one: how often do you scale?",
+    hint="Apply dropout to many ones: their mean must stay one. How often do you scale?",
 )
 def scaled_twice(p: float, in_features: Tensor, training: bool) -> Tensor:
     return dropped(in_features, p) / (1 - p) ** 2 if training else in_features
@@ -169,7 +170,8 @@ def all_or_nothing(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="formula",
     wrong="every call drops the same elements, because a generator is seeded anew each time",
-    hint="Call it twice on many ones: are the same elements dropped? Who seeds, and when?",
+    hint="Call it twice on many ones: are the same elements dropped? Where do you seed a "
+    "generator?",
 )
 def seeded_anew(p: float, in_features: Tensor, training: bool) -> Tensor:
     mask = torch.rand(in_features.shape, generator=torch.Generator().manual_seed(0)) >= p
@@ -195,7 +197,7 @@ def other_generator(p: float, in_features: Tensor, training: bool) -> Tensor:
     "dropout",
     "run_dropout",
     kind="formula",
-    wrong="noise is multiplied in, and nothing vanishes",
+    wrong="the input is multiplied by noise, and no element becomes zero",
     hint="Dropped elements are exactly zero: count those.",
 )
 def gaussian_noise(p: float, in_features: Tensor, training: bool) -> Tensor:
@@ -208,7 +210,8 @@ def gaussian_noise(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="formula",
     wrong="the smallest elements are dropped instead of random ones",
-    hint="Chance decides, and not size: call it twice on the same input.",
+    hint="Call it twice on the same input: other elements must be dropped. What decides in "
+    "your code?",
 )
 def smallest_dropped(p: float, in_features: Tensor, training: bool) -> Tensor:
     x = in_features
@@ -220,8 +223,7 @@ def smallest_dropped(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="interface",
     wrong="the input is changed in place",
-    hint="Whoever called you may need the input again: which operation writes into the tensor "
-    "that it was given?",
+    hint="The caller may need the input again. Which of your operations writes into it?",
 )
 def in_place(p: float, in_features: Tensor, training: bool) -> Tensor:
     if not training:
@@ -234,8 +236,7 @@ def in_place(p: float, in_features: Tensor, training: bool) -> Tensor:
     "run_dropout",
     kind="interface",
     wrong="the gradient passes as if nothing had been dropped",
-    hint="What is dropped had no part in the result, and what is scaled has more: backpropagate "
-    "ones and compare the gradient with the output for ones.",
+    hint="Apply it to ones and backpropagate ones: the gradient must be equal to the output.",
 )
 def straight_through(p: float, in_features: Tensor, training: bool) -> Tensor:
     if not training:

@@ -102,7 +102,7 @@ def root_of_two_missing(in_features: Tensor) -> Tensor:
     "run_gelu",
     kind="formula",
     wrong="the factor one half is missing",
-    hint="What must a large number become: itself, or twice itself?",
+    hint="What must GELU of a large number be: the number, or twice the number?",
 )
 def half_missing(in_features: Tensor) -> Tensor:
     return 2 * in_features * distribution(in_features)
@@ -137,7 +137,8 @@ def distribution_alone(in_features: Tensor) -> Tensor:
     kind="formula",
     wrong="x is multiplied by the density of the normal distribution instead of its distribution "
     "function",
-    hint="What must a large number become: zero, or itself? Capital Φ is the integral of small φ.",
+    hint="What must GELU of a large number be: zero, or the number? Capital Φ is the "
+    "integral of small φ.",
 )
 def density(in_features: Tensor) -> Tensor:
     return in_features * torch.exp(-in_features.square() / 2) / math.sqrt(2 * math.pi)
@@ -183,8 +184,7 @@ def bfloat16(in_features: Tensor) -> Tensor:
     "run_gelu",
     kind="interface",
     wrong="the input is changed in place",
-    hint="Whoever called you may need the input again: which operation writes into the tensor "
-    "that it was given?",
+    hint="The caller may need the input again. Which of your operations writes into it?",
 )
 def in_place(in_features: Tensor) -> Tensor:
     return in_features.mul_(distribution(in_features))

@@ -42,8 +42,8 @@ def half_split_pairs(d_k: int, theta: float, length: int, x: Tensor, positions: 
     "rope",
     "run_rope",
     kind="formula",
-    wrong="the turned pairs are not put back between each other: all first features come before "
-    "all second ones",
+    wrong="the features of the pairs are not interleaved again: all first features come "
+    "before all second ones",
     hint="Turn by no angle at all: the vector must stay as it is. In which order do you join the "
     "two halves?",
 )

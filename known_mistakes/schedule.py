@@ -57,7 +57,7 @@ def right(it: int, high: float, low: float, warmup: int, end: int) -> float:
 @schedule_mistake(
     kind="formula",
     wrong="the warm-up is one iteration ahead",
-    hint="Which learning rate has iteration 0, and at which iteration is the warm-up at its end?",
+    hint="Which learning rate does iteration 0 get, and at which iteration does the warm-up end?",
 )
 def warmup_one_ahead(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if it < warmup:
@@ -79,7 +79,8 @@ def warmup_too_long(it: int, high: float, low: float, warmup: int, end: int) -> 
 @schedule_mistake(
     kind="formula",
     wrong="the warm-up starts at the minimum",
-    hint="The minimum belongs to the end of the schedule. Which learning rate has iteration 0?",
+    hint="The minimum belongs to the end of the schedule. Which learning rate does "
+    "iteration 0 get?",
 )
 def warmup_from_minimum(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if it < warmup:
@@ -91,7 +92,8 @@ def warmup_from_minimum(it: int, high: float, low: float, warmup: int, end: int)
 @schedule_mistake(
     kind="laziness",
     wrong="there is no warm-up and the rate is the maximum from the beginning",
-    hint="Which learning rate has iteration 0, and which the iteration half through the warm-up?",
+    hint="Which learning rate does iteration 0 get, and which one does the middle of the "
+    "warm-up get?",
 )
 def no_warmup(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if it < warmup:
@@ -114,8 +116,7 @@ def whole_steps_of_warmup(it: int, high: float, low: float, warmup: int, end: in
 @schedule_mistake(
     kind="edge",
     wrong="iteration 0 is counted to a warm-up that takes no iterations",
-    hint="Set the warm-up to 0 iterations: by what is iteration 0 divided? At the border both "
-    "formulas agree, so the warm-up can end before it.",
+    hint="Set the warm-up to 0 iterations: by what do you divide at iteration 0?",
 )
 def empty_warmup_divides(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if it <= warmup:
@@ -139,8 +140,8 @@ def cosine_from_zero(it: int, high: float, low: float, warmup: int, end: int) ->
 @schedule_mistake(
     kind="formula",
     wrong="the cosine's progress is divided by T_c although it starts at T_w",
-    hint="At the last iteration of the cycle the progress should reach 1. Of how many iterations "
-    "is the cosine made?",
+    hint="At the last iteration of the cycle the progress should reach 1. How many "
+    "iterations does the cosine take?",
 )
 def cosine_over_the_whole_cycle(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if warmup <= it < end:
@@ -152,8 +153,8 @@ def cosine_over_the_whole_cycle(it: int, high: float, low: float, warmup: int, e
 @schedule_mistake(
     kind="formula",
     wrong="T_c is taken for the cosine's length, so that it ends T_w iterations late",
-    hint="T_c is the number of an iteration, not a length. Which one comes first in your schedule: "
-    "T_c or the minimum?",
+    hint="T_c is the number of an iteration, not a length. At which iteration does your "
+    "rate reach the minimum?",
 )
 def cycle_begins_after_warmup(it: int, high: float, low: float, warmup: int, end: int) -> float:
     return right(it, high, low, warmup, warmup + end)
@@ -162,8 +163,8 @@ def cycle_begins_after_warmup(it: int, high: float, low: float, warmup: int, end
 @schedule_mistake(
     kind="formula",
     wrong="the cosine reaches the minimum one iteration early",
-    hint="Count the iterations from T_w to T_c on your fingers for small numbers. What is the "
-    "progress at each?",
+    hint="Write down the progress at each iteration from T_w = 2 to T_c = 5. Where does "
+    "yours reach 1?",
 )
 def cosine_one_early(it: int, high: float, low: float, warmup: int, end: int) -> float:
     return right(it, high, low, warmup, end - 1)
@@ -181,7 +182,7 @@ def cosine_down_to_zero(it: int, high: float, low: float, warmup: int, end: int)
 
 @schedule_mistake(
     kind="formula",
-    wrong="the cosine swings by the maximum above the minimum",
+    wrong="the cosine is multiplied by the maximum, not by the distance of maximum and minimum",
     hint="Where the cosine begins, the rate should be the maximum. How high does yours go?",
 )
 def swing_of_the_maximum(it: int, high: float, low: float, warmup: int, end: int) -> float:
@@ -194,8 +195,8 @@ def swing_of_the_maximum(it: int, high: float, low: float, warmup: int, end: int
 @schedule_mistake(
     kind="formula",
     wrong="the cosine plus 1 is not halved",
-    hint="The cosine plus 1 goes from 2 down to 0. From where to where should the share of the way "
-    "go?",
+    hint="The cosine plus 1 goes from 2 down to 0. What should the factor be where the "
+    "cosine begins?",
 )
 def swing_not_halved(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if warmup <= it < end:
@@ -243,7 +244,7 @@ def whole_turn(it: int, high: float, low: float, warmup: int, end: int) -> float
 @schedule_mistake(
     kind="formula",
     wrong="the rate falls along a straight line",
-    hint="A cosine falls slowly at first, and fastest in the middle.",
+    hint="A cosine falls slowly at first and fastest in the middle. Plot your rate.",
 )
 def straight_line(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if warmup <= it < end:
@@ -278,8 +279,8 @@ def nothing_after_the_cycle(
 
 @schedule_mistake(
     kind="formula",
-    wrong="the cosine swings on after T_c",
-    hint="What should the rate be a long time after T_c? A cosine by itself comes up again.",
+    wrong="the cosine goes on after T_c, so that the rate rises again",
+    hint="After T_c a cosine rises again. What should the rate be a long time after T_c?",
 )
 def swings_on(it: int, high: float, low: float, warmup: int, end: int) -> float:
     if it >= end:

@@ -105,8 +105,8 @@ def mish(in_features: Tensor) -> Tensor:
     "run_silu",
     kind="formula",
     wrong="the sigmoid is replaced by straight lines",
-    hint="The cheap form of the sigmoid is exact only at zero and far out; the text has the "
-    "exponential.",
+    hint="Straight lines equal the sigmoid only at zero and far from it. How does the text "
+    "define the sigmoid?",
 )
 def hard_swish(in_features: Tensor) -> Tensor:
     return functional.hardswish(in_features)
@@ -128,8 +128,8 @@ def base_two(in_features: Tensor) -> Tensor:
     "run_silu",
     kind="numerics",
     wrong="the sigmoid is computed as a quotient of exponentials that overflow for large numbers",
-    hint="Infinity divided by infinity is no number: which of the two equal forms of the sigmoid "
-    "keeps its exponential small, or which ready-made one does?",
+    hint="Infinity divided by infinity is NaN. Which form of the sigmoid has only "
+    "exponentials that stay small?",
 )
 def overflowing_quotient(in_features: Tensor) -> Tensor:
     return in_features * in_features.exp() / (1 + in_features.exp())
@@ -152,8 +152,7 @@ def float16(in_features: Tensor) -> Tensor:
     "run_silu",
     kind="interface",
     wrong="the input is changed in place",
-    hint="Whoever called you may need the input again: which operation writes into the tensor "
-    "that it was given?",
+    hint="The caller may need the input again. Which of your operations writes into it?",
 )
 def in_place(in_features: Tensor) -> Tensor:
     return in_features.mul_(in_features.sigmoid())

@@ -58,7 +58,7 @@ def from_one(length: int, d_model: int) -> Tensor:
     "run_sinusoidal_positions",
     kind="formula",
     wrong="the exponent is k / d_model instead of 2k / d_model",
-    hint="What is the slowest frequency near to, 1/100 or 1/10000?",
+    hint="Is your slowest frequency near 1/100 or near 1/10000?",
 )
 def half_the_exponent(length: int, d_model: int) -> Tensor:
     return waves(length, right_frequencies(d_model).sqrt())
@@ -80,7 +80,7 @@ def twice_the_exponent(length: int, d_model: int) -> Tensor:
     "run_sinusoidal_positions",
     kind="formula",
     wrong="each feature has a frequency of its own, so that cosines are slower than their sines",
-    hint="Features 2k and 2k + 1 share a frequency: with squares of both, what is their sum?",
+    hint="Features 2k and 2k + 1 share a frequency: what is the sum of their squares?",
 )
 def frequency_for_each_feature(length: int, d_model: int) -> Tensor:
     features = torch.arange(d_model)
@@ -104,7 +104,7 @@ def inverse_frequency(length: int, d_model: int) -> Tensor:
     "run_sinusoidal_positions",
     kind="formula",
     wrong="the base of the frequencies is 1000 instead of 10000",
-    hint="What is the slowest frequency near to?",
+    hint="Which number is your slowest frequency near? Compare with the formula.",
 )
 def base_of_1000(length: int, d_model: int) -> Tensor:
     return waves(length, right_frequencies(d_model) ** 0.75)
@@ -115,7 +115,7 @@ def base_of_1000(length: int, d_model: int) -> Tensor:
     "run_sinusoidal_positions",
     kind="formula",
     wrong="the exponent is divided by d_model - 2, so that the last frequency is exactly 1/10000",
-    hint="Read what the exponent is divided by.",
+    hint="By what does the text divide the exponent?",
 )
 def two_less(length: int, d_model: int) -> Tensor:
     steps = torch.arange(d_model // 2).double() / max(d_model // 2 - 1, 1)
@@ -127,7 +127,7 @@ def two_less(length: int, d_model: int) -> Tensor:
     "run_sinusoidal_positions",
     kind="formula",
     wrong="odd features are sines too",
-    hint="What is the first row: zeros alone?",
+    hint="Is your first row all zeros? What is the cosine of zero?",
 )
 def sines_alone(length: int, d_model: int) -> Tensor:
     table = waves(length, right_frequencies(d_model))
@@ -139,7 +139,7 @@ def sines_alone(length: int, d_model: int) -> Tensor:
     "run_sinusoidal_positions",
     kind="formula",
     wrong="angles are taken for degrees",
-    hint="Sine and cosine want radians, and the text has no other factor.",
+    hint="Sine and cosine take radians. Which factor of yours is not in the text?",
 )
 def degrees(length: int, d_model: int) -> Tensor:
     return waves(length, right_frequencies(d_model) * math.pi / 180)

@@ -71,9 +71,9 @@ class EndOfTextHardCoded(Pieces):
 
 @tokenizer_mistake(
     kind="edge",
-    wrong="special tokens are taken for regular expressions",
-    hint="In a pattern, a bar means or, and brackets and dots have meanings, too. How is text made "
-    "to stand for itself?",
+    wrong="special tokens are used as regular expressions",
+    hint="In a pattern, a bar means or, and brackets and dots have meanings, too. How do "
+    "you escape a text so that it matches only itself?",
 )
 class SpecialTokensNotEscaped(Pieces):
     def encode(self, text: str) -> list[int]:
@@ -109,7 +109,7 @@ class FirstGivenFirst(Pieces):
 
 @tokenizer_mistake(
     kind="edge",
-    wrong="with an empty list of special tokens the text is parted at every place",
+    wrong="with an empty list of special tokens the text is split at every place",
     hint="A pattern made of no alternatives matches the empty text, which is everywhere. What if "
     "the list is empty?",
 )

@@ -100,7 +100,7 @@ class LettersWithDigits(Pieces):
 
 @tokenizer_mistake(
     kind="edge",
-    wrong="the text is parted by GPT-4's pattern",
+    wrong="the text is split by GPT-4's pattern",
     hint="There are several published patterns. Which one does the text give?",
 )
 class PatternOfGpt4(Pieces):
