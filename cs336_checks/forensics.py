@@ -87,7 +87,7 @@ def in_another_order(pair: Pair) -> str:
             if len(moved) == 2:
                 swapped = f"axes {moved[0]} and {moved[1]} are swapped"
                 return f"Your output is right but transposed: {swapped}."
-            return f"Your output is right but for the order of its axes, which is {list(order)}."
+            return f"Your output is right, but its axes are in the order {list(order)}."
     return ""
 
 
@@ -129,22 +129,23 @@ def not_a_number(pair: Pair) -> str:
     if not bad.any():
         return ""
     if bad.all():
-        return "No element of your output is a finite number."
+        return "All numbers of your output are NaN or infinite."
     for axis in range(bad.ndim):
         others = tuple(i for i in range(bad.ndim) if i != axis)
         anywhere, throughout = np.asarray(bad.any(others)), np.asarray(bad.all(others))
         if (anywhere == throughout).all():
             first = int(anywhere.argmax())
             if anywhere[first:].all() and first:
-                return f"From index {first} of axis {axis} on, nothing is a finite number."
+                return f"From index {first} of axis {axis} on, all numbers are NaN or infinite."
             where = np.flatnonzero(anywhere).tolist()
             if len(where) == 1:
-                return f"Only at index {where[0]} of axis {axis}, nothing is a finite number."
+                place = f"index {where[0]} of axis {axis}"
+                return f"All numbers at {place} are NaN or infinite, and no others."
     rows = np.asarray(bad.any(-1))
     if (rows == bad.all(-1)).all():
         return (
-            f"{share(rows).replace('elements', 'rows')} hold no finite number at all, the others"
-            " only such: a row in which everything is masked gives that, or a division by zero."
+            f"{share(rows).replace('elements', 'rows')} are NaN or infinite, and no numbers of"
+            " other rows. Is everything masked in these rows, or is something divided by zero?"
         )
     return ""
 
@@ -174,7 +175,7 @@ def unwritten(pair: Pair) -> str:
 def negated(pair: Pair) -> str:
     """The sign."""
     if pair.agrees(pair.got, -pair.wanted):
-        return "Your output is right but for its sign: every number is negated."
+        return "Your output has the wrong sign: every number is the negative of the right one."
     return ""
 
 
@@ -189,9 +190,7 @@ def scaled(pair: Pair) -> str:
         return ""
     allowed = min(abs(factor), 1.0) * (pair.tolerance.allowed(wanted) + pair.noise)
     if (errors(got, factor * wanted) <= allowed).all():
-        return (
-            f"Your output is right but for a factor: every number is {factor:.6g} times as large."
-        )
+        return f"Your output is right except for a factor: every number is {factor:.6g} times as large."
     return ""
 
 
@@ -261,9 +260,7 @@ def wrong_in_one_slice(pair: Pair) -> str:
         if length < 3 or good.sum() != length - 1 or not telling(np.take(pair.wanted, [0], axis)):
             continue
         index = int(good.argmin())
-        names = {0: "the first", length - 1: "the last"}
-        which = names.get(index, f"index {index}")
-        return f"Your output is right but for {which} along axis {axis} (of {length})."
+        return f"Your output is wrong only at index {index} of axis {axis}, which has {length}."
     return ""
 
 
@@ -277,7 +274,7 @@ def right_in_one_slice(pair: Pair) -> str:
         if length > 1 and good.sum() == 1 and good[0]:
             rest = right.take(np.arange(1, length), axis)
             if rest.mean() < 0.5 and telling(np.take(pair.wanted, [0], axis)):
-                return f"Your output is right only for the first along axis {axis} (of {length})."
+                return f"Your output is right only at index 0 of axis {axis}, which has {length}."
     return ""
 
 

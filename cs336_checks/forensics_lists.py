@@ -66,7 +66,7 @@ def one_off(got: list[object], wanted: list[object]) -> str:
             " which comes first, do you break the tie as the text says?"
         )
     if got[at + 1 :] == wanted[at + 1 :]:
-        return f"One item is another, at {at}; all others are right."
+        return f"Only item {at} is wrong."
     return ""
 
 

@@ -36,10 +36,10 @@ def noise(x: Tensor) -> Tensor:
 
 CHANGES: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
     "transposed": (lambda x: x.transpose(1, 2), "transposed: axes 1 and 2 are swapped"),
-    "permuted": (lambda x: x.permute(2, 0, 1), "order of its axes, which is [2, 0, 1]"),
+    "permuted": (lambda x: x.permute(2, 0, 1), "axes are in the order [2, 0, 1]"),
     "reshaped": (lambda x: x.reshape(-1), "only the shape is another"),
     "last": (lambda x: x[:, -1], "only the last index of axis 1"),
-    "negated": (lambda x: -x, "every number is negated"),
+    "negated": (lambda x: -x, "the negative of the right one"),
     "scaled": (lambda x: 0.125 * x, "every number is 0.125 times as large"),
     "moved": (lambda x: x + 0.5, "is 0.5 larger than it should be"),
     "late": (
@@ -57,24 +57,24 @@ CHANGES: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
     ),
     "border": (
         lambda x: torch.cat([x[:, :-1], x[:, -1:] * 3 + 1], 1),
-        "right but for the last along axis 1",
+        "wrong only at index",
     ),
     "first row": (
         lambda x: torch.cat([x[:1], x[1:].sin() * 3 + 1]),
-        "right only for the first along axis 0",
+        "right only at index 0 of axis 0",
     ),
     "zeros": (torch.zeros_like, "zero everywhere"),
     "constant": (lambda x: torch.full_like(x, 0.2), "the same number everywhere"),
     "half precision": (lambda x: x.bfloat16().float(), "right to the precision of bfloat16"),
     "unwritten": (lambda x: x.clone().index_fill_(0, torch.tensor([0]), 1e33), "never written"),
-    "all NaN": (lambda x: x / 0 * 0, "No element of your output is a finite number"),
+    "all NaN": (lambda x: x / 0 * 0, "All numbers of your output are NaN"),
     "NaN from a position on": (
         lambda x: torch.cat([x[:, :1], x[:, 1:] * torch.nan], 1),
-        "From index 1 of axis 1 on, nothing is a finite number",
+        "From index 1 of axis 1 on, all numbers are NaN",
     ),
     "NaN at one position": (
         lambda x: torch.cat([x[:, :1] * torch.nan, x[:, 1:]], 1),
-        "Only at index 0 of axis 1",
+        "All numbers at index 0 of axis 1",
     ),
 }
 
@@ -117,7 +117,7 @@ def test_rows_of_nan_are_told() -> None:
     """As those of a mask that hides everything from a position are."""
     x = numbers(0, 3, 4, 5)
     x[0, 2] = x[2, 1] = torch.nan
-    assert "2 of 12 rows (16.7 %) hold no finite number at all" in told(x, numbers(0, 3, 4, 5))
+    assert "2 of 12 rows (16.7 %) are NaN or infinite" in told(x, numbers(0, 3, 4, 5))
 
 
 @FEW_EXAMPLES
@@ -158,7 +158,7 @@ MERGES = [(b" ", b"t"), (b"h", b"e"), (b" t", b"he"), (b"i", b"n"), (b"a", b"n")
         ([*IDS, 5], IDS, "goes on with 1 item more"),
         ([*IDS[:2], *IDS[3:]], IDS, "One item is missing, at 2"),
         ([*IDS[:2], 8, *IDS[2:]], IDS, "one item too many, at 2"),
-        ([*IDS[:2], 8, *IDS[3:]], IDS, "One item is another, at 2"),
+        ([*IDS[:2], 8, *IDS[3:]], IDS, "Only item 2 is wrong"),
         ([i + 2 for i in IDS], IDS, "Every number is 2 too large"),
         (IDS[::-1], IDS, "in reverse order"),
         ([MERGES[1], MERGES[0], *MERGES[2:]], MERGES, "Items 0 and 1 are swapped"),
