@@ -190,7 +190,8 @@ def scaled(pair: Pair) -> str:
         return ""
     allowed = min(abs(factor), 1.0) * (pair.tolerance.allowed(wanted) + pair.noise)
     if (errors(got, factor * wanted) <= allowed).all():
-        return f"Your output is right except for a factor: every number is {factor:.6g} times as large."
+        times = f"{factor:.6g} times as large"
+        return f"Your output is right except for a factor: every number is {times}."
     return ""
 
 
