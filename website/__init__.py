@@ -1,7 +1,8 @@
 """The project's site: `python -m website` builds it.
 
-pages.py   gathers the pages: course text, guides, API, gallery
-docstrings.py  docstrings as reStructuredText
-mathml.py  formulas as MathML, which browsers show without a script or a network
-conf.py    the settings of Sphinx
+pages.py          gathers the pages: course text, guides, API, gallery
+docstrings.py     docstrings as reStructuredText
+mathml.py         formulas as MathML, which browsers show without a script or a network
+accessibility.py  what screen readers and keyboards need
+conf.py           the settings of Sphinx
 """

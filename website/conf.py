@@ -4,7 +4,7 @@ project = "cs336"
 html_title = "cs336"
 extensions = [
     *("myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"),
-    *("website.docstrings", "website.mathml"),
+    *("website.accessibility", "website.docstrings", "website.mathml"),
 ]
 napoleon_use_ivar = True
 myst_enable_extensions = ["dollarmath"]
