@@ -1,5 +1,6 @@
 """Turns an exception into text: the judge gets none as an object."""
 
+import os
 import re
 import sys
 import traceback
@@ -41,6 +42,8 @@ def describe(error: BaseException, origin: Origin | None) -> Message:
         text = str(error)
     except Exception:
         text = "(its text cannot be read)"
+    if origin is not None:  # the folder that a submission is copied to means nothing to its author
+        text = text.replace(f"{origin.root}{os.sep}", "")
     frames = own_frames(error, origin.root) if origin is not None else []
     places = [place for place, _ in frames]
     return {

@@ -1,4 +1,4 @@
-"""An exception of a submission is told apart: its own fault, or something not installed."""
+"""The fault of an exception: the submission's own, or a package that is not installed."""
 
 import importlib
 import sys
@@ -125,6 +125,13 @@ def test_places_are_the_submissions_own(root: Path) -> None:
     """Innermost last, relative to the submission; a syntax error has its line."""
     assert described(root, "raises")["places"] == ["mine/raises.py:4", "mine/raises.py:2"]
     assert described(root, "wrong_syntax")["places"] == ["mine/wrong_syntax.py:2"]
+
+
+def test_files_are_named_within_the_submission(root: Path) -> None:
+    """The folder that holds the copy of a submission is not in the text of an exception."""
+    text = described(root, "needs_own_name")["text"]
+    assert isinstance(text, str)
+    assert text.endswith(f"({Path('mine', 'good.py')})")
 
 
 def test_text_is_plain_and_short(root: Path) -> None:
