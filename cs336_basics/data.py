@@ -8,28 +8,28 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-# So many token ids are looked at together, which bounds the memory.
+# The number of token ids that are searched at once, which limits memory.
 BLOCK = 2**24
 
 
 @dataclass(frozen=True)
 class DocumentStarts:
-    """Where a sequence may start that crosses no border between documents.
+    """The positions at which a sequence can start without crossing a document's end.
 
     Attributes:
-        first: The first start in each document that is long enough.
-        before: How many starts there are in the documents before each, and in all of them.
+        first: The first start of each document that is long enough.
+        before: The number of starts in the documents before each one; the last entry is the total.
     """
 
     first: npt.NDArray[np.int64]
     before: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
-        """Give the number of starts."""
+        """Return the number of starts."""
         return int(self.before[-1])
 
     def __getitem__(self, index: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Give the starts of some numbers from 0 to len - 1."""
+        """Return the positions of the starts with these numbers, from 0 to len - 1."""
         document = np.searchsorted(self.before, index, side="right") - 1
         return self.first[document] + index - self.before[document]
 
@@ -37,7 +37,7 @@ class DocumentStarts:
 def document_starts(
     dataset: npt.NDArray[np.integer], end_of_text: int, context_length: int
 ) -> DocumentStarts:
-    """The starts of sequences that lie in one document, with their targets.
+    """Find the starts of all sequences that lie in one document together with their targets.
 
     A document ends with the id end_of_text, which is its last target. Documents that are shorter
     than a sequence and its target are left out.
@@ -78,9 +78,9 @@ def get_batch(
 
     Args:
         dataset: Token ids in one row; a memory-mapped file is read only where the batch lies.
-        batch_size: How many sequences.
-        context_length: How many tokens each.
-        device: Where the two int64 tensors are to be.
+        batch_size: The number of sequences.
+        context_length: The number of tokens of each sequence.
+        device: The device of the two int64 tensors.
         documents: Draw starts from these alone, so that no sequence crosses a border; see
             document_starts.
 

@@ -25,7 +25,7 @@ LanguageModel = Callable[[Tensor], Tensor]
 
 @runtime_checkable
 class TextCodec(Protocol):
-    """What text goes through: this project's Tokenizer, for instance, or tiktoken's Encoding."""
+    """Encodes and decodes text, as this project's Tokenizer and tiktoken's Encoding do."""
 
     def encode(self, text: str, /) -> list[int]:
         """Give the token ids of a text."""
@@ -40,12 +40,13 @@ def next_token_probabilities(
     top_k: int | None = None,
     top_p: float | None = None,
 ) -> Float[Tensor, "... vocab_size"]:
-    """The distribution of the next token, after temperature, then top-k, then top-p.
+    """Return the distribution of the next token, after temperature, then top-k, then top-p.
 
     Args:
-        logits: -inf is for a token that cannot come.
-        temperature: Logits are divided by it. With 0, all goes to the first of the largest.
-        top_k: Keep the k likeliest tokens, and what is exactly as likely as the last of them.
+        logits: -inf for a token that must not be drawn.
+        temperature: Logits are divided by it. With 0, the first of the largest has
+            probability 1.
+        top_k: Keep the k likeliest tokens, and all that are exactly as likely as the last of these.
         top_p: Keep the likeliest tokens until they have probability p together, the one that
             reaches it included and so at least one. Of equally likely ones, the first come first.
 
@@ -71,7 +72,7 @@ def next_token_probabilities(
 def likeliest(
     logits: Float[Tensor, "... vocab_size"],
 ) -> tuple[Float[Tensor, "... 1"], Int[Tensor, "... 1"]]:
-    """The largest logit of each row, and the first token that has it.
+    """Return the largest logit of each row, and the first token that has it.
 
     Raises:
         ValueError: the largest logit of a row is not finite.
@@ -99,7 +100,7 @@ def require_sampling(temperature: float, top_k: int | None, top_p: float | None)
 def nucleus(
     probabilities: Float[Tensor, "... vocab_size"], top_p: float
 ) -> Float[Tensor, "... vocab_size"]:
-    """The likeliest tokens, up to the one that reaches probability p, scaled to sum to 1."""
+    """Keep the likeliest tokens, up to the one that reaches probability p, scaled to sum to 1."""
     descending, order = probabilities.sort(dim=-1, descending=True, stable=True)
     # Dropped is what comes after p was reached; nothing comes before the likeliest.
     dropped = (descending.cumsum(dim=-1) >= top_p).roll(1, dims=-1)
@@ -110,10 +111,10 @@ def nucleus(
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationConfig:
-    """How to go on from a prompt.
+    """The settings of a generation.
 
     Attributes:
-        max_new_tokens: when to stop at the latest.
+        max_new_tokens: the largest number of tokens to generate.
         temperature, top_k, top_p: see next_token_probabilities.
         end_of_text: a sequence stops after this token.
         context_length: how many of the last tokens the model sees; the model's own by default.
@@ -151,7 +152,7 @@ class GenerationConfig:
 def generate(
     model: LanguageModel, prompts: Int[Tensor, "batch T"], config: GenerationConfig
 ) -> list[list[int]]:
-    """The new token ids of each sequence, the end of text included where it came.
+    """Return the new token ids of each sequence, with the end of text if it was drawn.
 
     Raises:
         ValueError: there is no prompt, or the model does not know how long its context is.
@@ -167,9 +168,9 @@ def generate(
 def generate_steps(
     model: LanguageModel, prompts: Int[Tensor, "batch T"], config: GenerationConfig
 ) -> Iterator[list[int | None]]:
-    """The next token id of each sequence, one after the other, and None after its end of text.
+    """Yield the next token id of each sequence, step by step; None for a sequence that has ended.
 
-    What a sequence gets does not depend on whether another has ended.
+    The tokens of a sequence do not depend on whether another sequence has ended.
 
     Raises:
         ValueError: there is no prompt, or the model does not know how long its context is.
@@ -197,7 +198,7 @@ def choose(
     config: GenerationConfig,
     generator: torch.Generator | None,
 ) -> Int[Tensor, "batch 1"]:
-    """The likeliest token at temperature 0, else one that is drawn."""
+    """Return the likeliest token at temperature 0, else draw one."""
     if config.temperature == 0:
         return likeliest(logits)[1]
     # On the CPU, which has float64, and where the same seed draws the same whatever device the
@@ -209,7 +210,7 @@ def choose(
 
 
 def predictor(model: LanguageModel, config: GenerationConfig) -> Callable[[Tensor], Tensor]:
-    """A function from all tokens so far to the logits of the next one.
+    """Return a function from all tokens so far to the logits of the next one.
 
     Raises:
         ValueError: neither model nor config says how long the context is.
@@ -238,13 +239,13 @@ def predictor(model: LanguageModel, config: GenerationConfig) -> Callable[[Tenso
 
 
 def modules_of(model: LanguageModel) -> list[nn.Module]:
-    """All modules that a model consists of."""
+    """Return all modules of a model."""
     return list(model.modules()) if isinstance(model, nn.Module) else []
 
 
 @contextmanager
 def evaluation(modules: Iterable[nn.Module]) -> Iterator[None]:
-    """Without dropout for as long as this lasts, then as before."""
+    """Set modules to evaluation mode within the context, and restore their modes after it."""
     training = [module for module in modules if module.training]
     for module in training:
         module.training = False
@@ -258,9 +259,9 @@ def evaluation(modules: Iterable[nn.Module]) -> Iterator[None]:
 def generate_text(
     model: LanguageModel, tokenizer: TextCodec, prompt: str, config: GenerationConfig
 ) -> Iterator[str]:
-    """What follows the prompt, in pieces as they come, up to the end of text and without it.
+    """Generate the text after the prompt, piece by piece, up to the end of text and without it.
 
-    An empty prompt asks for a text from its beginning, which is where another has ended.
+    An empty prompt stands for the end of text, after which a new text begins.
 
     Raises:
         ValueError: the prompt is empty, and the config does not say how a text ends.
@@ -276,17 +277,17 @@ def generate_text(
 
 
 def decode_stream(tokenizer: TextCodec, token_ids: Iterable[int]) -> Iterator[str]:
-    """The text that decode gives for all ids, in pieces that come as soon as they are certain."""
+    """Decode ids one by one, and yield each piece of text as soon as later ids cannot change it."""
     held: list[int] = []
-    given = 0  # characters of the held tokens' text that were given before
+    given = 0  # the number of characters of the held tokens' text that were yielded before
     for token_id in token_ids:
         held.append(token_id)
         text = tokenizer.decode(held)
-        # The last character may be the beginning of one that the next token completes.
+        # The last character may be incomplete, until the next token completes it.
         certain = len(text) - text.endswith("\N{REPLACEMENT CHARACTER}")
         if certain > given:
             yield text[given:certain]
-        # Such a beginning has at most three bytes, and so lies in the last three tokens.
+        # An incomplete character has at most three bytes, so it lies in the last three tokens.
         held = held[-3:] if certain < len(text) else []
         given = len(tokenizer.decode(held)) - 1 if held else 0
     if held:

@@ -1,4 +1,4 @@
-"""What a model consists of and what a forward pass of it costs, counted from shapes alone.
+"""Count a model's parameters and the cost of a forward pass, from shapes alone.
 
 Published sizes can be counted on any machine: build the model on torch's meta device, where a
 tensor has a shape and no numbers.
@@ -18,21 +18,21 @@ from cs336_basics.model import CausalMultiHeadSelfAttention, DecoderLM, Linear
 
 
 def count_parameters(model: nn.Module) -> int:
-    """The number of parameters, a tied one counted once."""
+    """Return the number of parameters; tied parameters count once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What modules hold and do by themselves, without those inside them.
+    """The size and cost of modules, without the modules inside them.
 
     Attributes:
-        name: where the module is, or the modules are.
-        modules: how many.
+        name: the module's path in the model, or a name for several modules.
+        modules: the number of modules.
         parameters: a tied one counted where it comes first.
         num_bytes: the size of the parameters.
         flops: of the matrix products in a forward pass, two for each multiplication and addition
-            that follows it. Everything else grows only with the size of what goes in or out.
+            that follows it. The cost of other operations grows only with their inputs' size.
     """
 
     name: str

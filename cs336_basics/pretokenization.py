@@ -43,7 +43,7 @@ def without_repeats(special_tokens: Iterable[str]) -> list[str]:
 
 
 def special_token_pattern(special_tokens: Iterable[str]) -> regex.Pattern[str] | None:
-    """A pattern with one group that matches any special token, the longest where several match.
+    """Return a pattern with one group, which matches the longest special token at a place.
 
     Raises:
         TypeError: the special tokens are a single string, whose letters they would be.
@@ -88,13 +88,13 @@ def count_pretokens_in_file(
     chunk_bytes: int = CHUNK_BYTES,
     split: Split = pretokenize,
 ) -> Counter[str]:
-    """Count the pre-tokens of a UTF-8 file as it is: line ends and blanks are kept.
+    """Count the pre-tokens of a UTF-8 file. Line ends and blanks are kept as they are.
 
     Args:
         path: The text.
         special_tokens: Left out, and no pre-token reaches across them.
         num_workers: Processes; by default as many as there are CPUs. The result is the same.
-        chunk_bytes: A worker reads about as much at once.
+        chunk_bytes: The size of the part of the file that a worker reads at once.
         split: Cuts a text into pre-tokens.
 
     Raises:
@@ -114,7 +114,7 @@ def count_pretokens_in_file(
 
 
 def sum_counts(counters: Iterable[Counter[str]]) -> Counter[str]:
-    """Add up counts, those of each chunk as soon as they are there."""
+    """Add up the counts of all chunks, each as soon as it is ready."""
     total: Counter[str] = Counter()
     for counter in counters:
         total.update(counter)
@@ -193,7 +193,7 @@ def next_cut(data: bytes | mmap.mmap, start: int, special_tokens: Sequence[bytes
 
 
 def whitespace_offsets(data: bytes | mmap.mmap, start: int) -> Iterator[int]:
-    """Offsets of spaces and line feeds from start on."""
+    """Yield the offsets of spaces and line feeds from start on."""
     window = 2**16
     for offset in range(start, len(data), window):
         for match in regex.finditer(rb"[ \n]", data[offset : offset + window]):
@@ -201,7 +201,7 @@ def whitespace_offsets(data: bytes | mmap.mmap, start: int) -> Iterator[int]:
 
 
 def cuts_special_token(data: bytes | mmap.mmap, cut: int, special_tokens: Sequence[bytes]) -> bool:
-    """Whether any special token, even one that overlaps another, has bytes on both sides."""
+    """Return True if any special token, even one that overlaps another, lies across the cut."""
     for token in special_tokens:
         reach = len(token) - 1
         if token in data[max(0, cut - reach) : cut + reach]:

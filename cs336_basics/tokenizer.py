@@ -131,7 +131,7 @@ class Tokenizer:
         return ids, rest + text[open_start:]
 
     def unfinished_special_starts(self, text: str) -> list[int]:
-        """Where a special token may have begun that the text does not hold to its end."""
+        """Return the positions where a special token may begin that the text cuts off."""
         first = max(0, len(text) - self.longest_beginning)
         begun = self.special_beginnings
         return [i for i in range(first, len(text)) if text[i] in begun and text[i:] in begun]

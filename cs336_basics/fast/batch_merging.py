@@ -1,7 +1,7 @@
-"""Merging many words side by side, for which arrays are worth their overhead.
+"""Apply merges to many words at once, with arrays.
 
-In every round, each word that still has a pair to merge merges the one of lowest rank, the leftmost
-of several: what Tokenizer.merge does to a word alone.
+In every round, each unfinished word merges its pair of lowest rank, the leftmost if there are
+several. Tokenizer.merge does the same for one word.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,12 @@ class BatchMerger:
     """Encodes words with the merges of a tokenizer.
 
     Args:
-        ranks: the merges and their ranks; there must be one.
+        ranks: the merges and their ranks; at least one merge.
         token_ids: the ids of tokens.
 
     Attributes:
-        whole: the ids of tokens that come out when their own bytes are merged. In a trained
-            vocabulary these are all; where a merge makes a part of an earlier one, they are not
-            known.
+        whole: the ids of the tokens that result from encoding their own bytes: in a trained
+            vocabulary, of all tokens. Empty if a merge comes before one that makes its tokens.
 
     Raises:
         KeyError: a byte, or a token of a merge, has no id.
@@ -35,7 +34,7 @@ class BatchMerger:
     ) -> None:
         pairs = sorted(ranks, key=ranks.__getitem__)
         tokens = [first + second for first, second in pairs]
-        # Tables are indexed by the place of a token, for ids may be any numbers.
+        # Tables are indexed by a token's position in token_ids, because ids may be any numbers.
         places = {token: place for place, token in enumerate(token_ids)}
         self.ids = np.array(list(token_ids.values()))
         self.of_byte = np.array([places[bytes([byte])] for byte in range(256)])
@@ -45,9 +44,9 @@ class BatchMerger:
         keys = first * self.factor + second
         self.order = keys.argsort()
         self.keys = keys[self.order]
-        # The place of every pair among the merges; their number says that it is none.
+        # look_up returns this number for a pair that no merge joins.
         self.none = len(pairs)
-        # Most look-ups are of pairs of bytes, so these have a table.
+        # Most look-ups are of pairs of bytes, so a table holds these results.
         bytes_and_bytes = np.meshgrid(self.of_byte, self.of_byte, indexing="ij")
         self.of_bytes = self.look_up(*bytes_and_bytes)
         made = np.full(self.factor, -1)  # the place of the merge that makes each token
@@ -61,20 +60,20 @@ class BatchMerger:
             self.whole = dict(compress(zip(tokens, ids, strict=True), reached))
 
     def look_up(self, first: Integers, second: Integers) -> Integers:
-        """The place of each pair among the merges, or none."""
+        """Return the index of each pair among the merges, or self.none."""
         keys = first * self.factor + second
         places = self.keys.searchsorted(keys)
         places[places == len(self.keys)] = 0
         return np.where(self.keys[places] == keys, self.order[places], self.none)
 
     def reached(self, first: Integers, second: Integers, made: Integers) -> Booleans:
-        """Whether each merge takes place when there are only the bytes of the token it makes.
+        """Find the merges whose token results from encoding that token's own bytes.
 
-        The two halves of that token must come out of their bytes, and nothing must be merged across
-        the border between them. Backwards in time: of the two parts at the border, the younger is
-        taken apart again, until both are bytes.
+        Both halves of the token must result from their own bytes, and no earlier merge may cross the
+        border between them. The loop goes back in time: it splits the later of the two tokens at
+        the border, until both are bytes.
         """
-        merge = left_end = right_end = np.arange(len(first))  # when the parts are merged inwards
+        merge = left_end = right_end = np.arange(len(first))  # the merges that end the parts
         left, right = first, second
         reached = np.ones(len(first), dtype=bool)
         while len(merge):
@@ -100,14 +99,14 @@ class BatchMerger:
         return reached
 
     def encode(self, words: Sequence[bytes]) -> list[list[int]]:
-        """The token ids of each word; none is empty."""
+        """Return the token ids of each word. No word may be empty."""
         found = [self.whole.get(word) for word in words]
         others = [word for word, token_id in zip(words, found, strict=True) if token_id is None]
         merged = iter(self.merge(others) if others else ())
         return [next(merged) if token_id is None else [token_id] for token_id in found]
 
     def merge(self, words: Sequence[bytes]) -> list[list[int]]:
-        """The token ids of words, merge by merge; there must be one, and none is empty."""
+        """Merge the bytes of at least one word, none empty, and return the token ids of each."""
         sizes = np.array([len(word) for word in words])
         letters = np.frombuffer(b"".join(words), dtype=np.uint8)
         tokens = self.of_byte[letters]
@@ -137,7 +136,7 @@ class BatchMerger:
     def rank_anew(
         self, tokens: Integers, owners: Integers, ranks: Integers, places: Integers
     ) -> None:
-        """Look up the pairs that the new tokens in these places belong to."""
+        """Look up the ranks of the pairs that contain the new tokens at these positions."""
         ranks[places] = self.none
         begins = np.concatenate((places - 1, places))
         begins = begins[(begins >= 0) & (begins + 1 < len(tokens))]
@@ -145,7 +144,7 @@ class BatchMerger:
         ranks[begins] = self.look_up(tokens[begins], tokens[begins + 1])
 
     def by_word(self, finished: list[tuple[Integers, Integers]], num_words: int) -> list[list[int]]:
-        """Sort the tokens of words that were finished one after the other."""
+        """Group the tokens of all words, which were finished in different rounds, by word."""
         tokens, owners = (np.concatenate(parts) for parts in zip(*finished, strict=True))
         ids = self.ids[tokens[owners.argsort(kind="stable")]].tolist()
         ends = np.bincount(owners, minlength=num_words).cumsum().tolist()

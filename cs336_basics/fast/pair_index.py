@@ -1,12 +1,12 @@
-"""Every pair of neighbouring tokens in a set of words: where it stands and how often.
+"""An index of all pairs of neighbouring tokens in a set of words: positions and counts.
 
-All words lie in one row of cells, one for each byte and an empty one between words. A token is
-written into the cells of its first and of its last byte, so that from where one begins it is one
-step to either neighbour, and all occurrences of a pair are merged by a few operations on arrays.
+All words are stored in one array of cells: one cell for each byte, and an empty cell between words.
+A token's id is written into the cells of its first and of its last byte. The neighbours of a token
+are therefore found in one step, and a few array operations merge all occurrences of a pair.
 
-A pair comes into being with the younger of its tokens, in all its places at once, and from then on
-only loses some. So nothing is kept up to date: the count a pair was born with is never too low, and
-its places are looked through again only when it is about to be merged.
+A merge creates a token, and with it all pairs that contain this token. Later merges can only remove
+occurrences of these pairs. Counts are therefore updated lazily: a stored count is an upper bound,
+and the index checks a pair's positions again only when the pair reaches the top of the heap.
 """
 
 import heapq
@@ -27,48 +27,51 @@ INVERTED_BYTES = bytes(reversed(range(256)))
 
 
 @dataclass
-class Siblings:
-    """Pairs that came into being together, those that were most frequent first.
+class PairBatch:
+    """Pairs that one merge created, in descending order of their counts.
 
     Attributes:
-        keys: what pair_of makes each pair of.
-        counts: how often each occurred then.
-        starts, ends: where its places begin and end.
-        places: the cells where occurrences begin, those of one pair together and in order.
-        known: how many of the pairs the heap has been given.
+        keys: one integer for each pair, which pair_of turns into the pair.
+        counts: the number of occurrences of each pair when it was created.
+        starts, ends: the slice of positions that belongs to each pair.
+        positions: the first cell of each occurrence, grouped by pair and ascending.
+        num_taken: the number of pairs that are in the heap already.
     """
 
     keys: Tokens
     counts: Integers
     starts: Integers
     ends: Integers
-    places: Integers
+    positions: Integers
     pair_of: Callable[[int], Pair]
-    known: int = 0
+    num_taken: int = 0
 
     @property
     def next_count(self) -> int:
-        """How frequent the next pairs were; 0 when all are known."""
-        return int(self.counts[self.known]) if self.known < len(self.counts) else 0
+        """Return the count of the next pair that is not in the heap, or 0 if there is none."""
+        return int(self.counts[self.num_taken]) if self.num_taken < len(self.counts) else 0
 
     def take(self) -> Iterator[tuple[Pair, Integers]]:
-        """The next pairs, all that were equally frequent."""
+        """Yield the next pairs, as long as they have the same count, with their positions."""
         count = self.next_count
         while count and self.next_count == count:
-            places = self.places[self.starts[self.known] : self.ends[self.known]]
-            yield self.pair_of(int(self.keys[self.known])), places
-            self.known += 1
+            positions = self.positions[self.starts[self.num_taken] : self.ends[self.num_taken]]
+            yield self.pair_of(int(self.keys[self.num_taken])), positions
+            self.num_taken += 1
 
 
 class PairIndex:
-    """The pairs of some words, to be merged one after the other.
+    """The pairs of a set of words, merged one after the other.
+
+    The heap holds pairs with their positions. A batch waits outside of the heap until the count of
+    its next pair is at least that of the heap's first pair.
 
     Args:
-        word_counts: how often each word occurs.
-        num_merges: how many merges there may be.
+        word_counts: the number of occurrences of each word.
+        num_merges: the largest number of merges.
 
     Attributes:
-        tokens: the bytes of each token; cells and pairs name tokens by their place in it.
+        tokens: the bytes of each token, by token id.
     """
 
     def __init__(self, word_counts: Mapping[bytes, int], num_merges: int) -> None:
@@ -81,122 +84,129 @@ class PairIndex:
         words = [word for word in word_counts if len(word) > 1]
         sizes = np.array([len(word) for word in words], dtype=np.int64)
         counts = np.array([word_counts[word] for word in words], dtype=np.int64)
-        places = np.arange(sizes.sum()) + np.repeat(np.arange(1, len(words) + 1), sizes)
-        self.cells = np.full(len(places) + len(words) + 1, self.empty, dtype=dtype)
-        self.cells[places] = np.frombuffer(b"".join(words), dtype=np.uint8)
+        positions = np.arange(sizes.sum()) + np.repeat(np.arange(1, len(words) + 1), sizes)
+        self.cells = np.full(len(positions) + len(words) + 1, self.empty, dtype=dtype)
+        self.cells[positions] = np.frombuffer(b"".join(words), dtype=np.uint8)
         self.weights = np.zeros(len(self.cells), dtype=np.int64)
-        self.weights[places] = np.repeat(counts, sizes)
+        self.weights[positions] = np.repeat(counts, sizes)
         self.heap: list[tuple[int, str, str, Pair, Integers]] = []
-        self.newborn: list[tuple[int, int, Siblings]] = []
+        self.batches: list[tuple[int, int, PairBatch]] = []
         self.serial = itertools.count()
-        places = places[self.cells[places + 1] != self.empty]
-        keys = self.cells[places].astype(np.uint16) * 256 + self.cells[places + 1].astype(np.uint16)
-        self.add(keys, places, lambda key: divmod(key, 256))
+        positions = positions[self.cells[positions + 1] != self.empty]
+        keys = self.cells[positions].astype(np.uint16) * 256 + self.cells[positions + 1].astype(
+            np.uint16
+        )
+        self.add(keys, positions, lambda key: divmod(key, 256))
 
     def add(
         self,
         keys: npt.NDArray[np.unsignedinteger],
-        places: Integers,
+        positions: Integers,
         pair_of: Callable[[int], Pair],
     ) -> None:
-        """Take note of new pairs: a key for the pair that begins at each place."""
-        if not len(places):
+        """Add the pairs that begin at the given positions; equal keys mean equal pairs."""
+        if not len(positions):
             return
         order = keys.argsort(kind="stable")
-        keys, places = keys[order], places[order]
+        keys, positions = keys[order], positions[order]
         starts = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1))
         ends = np.concatenate((starts[1:], [len(keys)]))
-        counts = np.add.reduceat(self.weights[places], starts)
+        counts = np.add.reduceat(self.weights[positions], starts)
         order = (-counts).argsort(kind="stable")
         starts, ends = starts[order], ends[order]
-        self.announce(Siblings(keys[starts], counts[order], starts, ends, places, pair_of))
+        self.enqueue(PairBatch(keys[starts], counts[order], starts, ends, positions, pair_of))
 
-    def announce(self, siblings: Siblings) -> None:
-        """Let the next of the siblings be known when their turn may have come."""
-        if siblings.next_count:
-            heapq.heappush(self.newborn, (-siblings.next_count, next(self.serial), siblings))
+    def enqueue(self, batch: PairBatch) -> None:
+        """Let a batch wait until its next pair may be the most frequent one."""
+        if batch.next_count:
+            heapq.heappush(self.batches, (-batch.next_count, next(self.serial), batch))
 
     def pop_most_frequent(self) -> tuple[Pair, Integers] | None:
-        """Take the pair to merge next and its places, or None where no word has two tokens.
+        """Remove and return the next pair to merge and its positions, or None if there is none.
 
-        Counts only fall, so a pair comes up too early, never too late, and is then put right. Of
-        equally frequent ones that of the greater bytes comes first.
+        Stored counts are upper bounds, so the first pair may be less frequent than its entry says.
+        It then goes back into the heap with its present count. Of equally frequent pairs, the one
+        with the lexicographically greater bytes comes first.
         """
         while True:
-            self.make_known()
+            self.fill_heap()
             if not self.heap:
                 return None
-            negative_count, _, _, pair, places = heapq.heappop(self.heap)
-            places = self.still_there(pair, places)
-            count = int(self.weights[places].sum())
+            negative_count, _, _, pair, positions = heapq.heappop(self.heap)
+            positions = self.present(pair, positions)
+            count = int(self.weights[positions].sum())
             if count == -negative_count:
-                return pair, places
-            self.push(count, pair, places)
+                return pair, positions
+            self.push(count, pair, positions)
 
-    def make_known(self) -> None:
-        """Give the heap all pairs that may be as frequent as its first one."""
-        while self.newborn and (not self.heap or self.newborn[0][0] <= self.heap[0][0]):
-            negative_count, _, siblings = heapq.heappop(self.newborn)
-            for pair, places in siblings.take():
-                self.push(-negative_count, pair, places)
-            self.announce(siblings)
+    def fill_heap(self) -> None:
+        """Move all pairs into the heap that may be as frequent as its first pair."""
+        while self.batches and (not self.heap or self.batches[0][0] <= self.heap[0][0]):
+            negative_count, _, batch = heapq.heappop(self.batches)
+            for pair, positions in batch.take():
+                self.push(-negative_count, pair, positions)
+            self.enqueue(batch)
 
-    def push(self, count: int, pair: Pair, places: Integers) -> None:
-        """Put a pair into the heap, whose smallest entry is to be merged first."""
+    def push(self, count: int, pair: Pair, positions: Integers) -> None:
+        """Add a pair to the heap, unless it occurs no more. The smallest entry is merged first."""
         if count:
             first, second = pair
-            entry = (-count, self.sort_keys[first], self.sort_keys[second], pair, places)
+            entry = (-count, self.sort_keys[first], self.sort_keys[second], pair, positions)
             heapq.heappush(self.heap, entry)
 
-    def still_there(self, pair: Pair, places: Integers) -> Integers:
-        """Those of the places where the pair has not been taken apart.
+    def present(self, pair: Pair, positions: Integers) -> Integers:
+        """Return the positions at which the pair still occurs.
 
-        A cell can only be mistaken for the beginning of a token that lay there before the present
-        one. Tokens only grow, so that one is shorter, and no cell tells of it any more.
+        A merge overwrites the first cell of both its tokens. Where a cell still holds the first
+        token, this token therefore begins there, and the next token begins right after it.
         """
         first, second = pair
-        places = places[self.cells[places] == first]
-        still: Integers = places[self.cells[places + len(self.tokens[first])] == second]
+        positions = positions[self.cells[positions] == first]
+        still: Integers = positions[self.cells[positions + len(self.tokens[first])] == second]
         return still
 
-    def merge(self, pair: Pair, places: Integers) -> tuple[bytes, bytes]:
-        """Put a new token in all places of a pair and return the bytes of its halves."""
+    def merge(self, pair: Pair, positions: Integers) -> tuple[bytes, bytes]:
+        """Merge a pair at the given positions, and return the bytes of its two tokens."""
         first, second = (self.tokens[token] for token in pair)
         merged, size = len(self.tokens), len(first) + len(second)
         self.tokens.append(first + second)
         self.sort_keys.append(descending(first + second))
         self.lengths[merged] = size
         if pair[0] == pair[1]:
-            places = without_overlaps(places, len(first))
-        # The second token is gone from where it began, and the new one may end right there.
-        self.cells[places + len(first)] = self.empty
-        self.cells[places] = self.cells[places + (size - 1)] = merged
-        before = self.cells[places - 1]
-        # Of two new tokens side by side, the pair is that of the first and what follows it.
+            positions = without_overlaps(positions, len(first))
+        # In this order: the new token may end in the cell where the second one began.
+        self.cells[positions + len(first)] = self.empty
+        self.cells[positions] = self.cells[positions + (size - 1)] = merged
+        before = self.cells[positions - 1]
+        # A pair of two new tokens is added once, with the pairs to the right.
         old = (before != self.empty) & (before != merged)
-        self.add(before[old], places[old] - self.lengths[before[old]], lambda key: (key, merged))
-        after = self.cells[places + size]
+        self.add(before[old], positions[old] - self.lengths[before[old]], lambda key: (key, merged))
+        after = self.cells[positions + size]
         inside = after != self.empty
-        self.add(after[inside], places[inside], lambda key: (merged, key))
+        self.add(after[inside], positions[inside], lambda key: (merged, key))
         return first, second
 
 
-def without_overlaps(places: Integers, size: int) -> Integers:
-    """Every other place of a run in which each begins where the one before it has its second half.
+def without_overlaps(positions: Integers, size: int) -> Integers:
+    """Return every second position of each run of overlapping occurrences of a pair (t, t).
+
+    Args:
+        positions: the first cells of all occurrences, ascending.
+        size: the length of t.
 
     >>> without_overlaps(np.array([0, 2, 4, 9, 11]), 2).tolist()
     [0, 4, 9]
     """
-    index = np.arange(len(places))
-    begins = np.concatenate(([True], np.diff(places) != size))
+    index = np.arange(len(positions))
+    begins = np.concatenate(([True], np.diff(positions) != size))
     run = np.maximum.accumulate(np.where(begins, index, 0))
-    kept: Integers = places[(index - run) % 2 == 0]
+    kept: Integers = positions[(index - run) % 2 == 0]
     return kept
 
 
 def descending(token: bytes) -> str:
-    """A key that sorts tokens from the greatest to the smallest.
+    """Return a key that sorts tokens from the greatest to the smallest.
 
-    The character at its end is greater than any byte, for a token comes after its continuations.
+    The last character is greater than any byte: a token sorts after those that it begins.
     """
     return token.translate(INVERTED_BYTES).decode("latin-1") + "\u0100"

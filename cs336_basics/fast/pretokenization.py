@@ -1,4 +1,4 @@
-"""Cuts long texts into pre-tokens: by arrays where they are of ASCII characters alone."""
+"""Cut long texts into pre-tokens: with arrays where there are only ASCII characters."""
 
 import re
 from collections.abc import Iterator
@@ -7,19 +7,19 @@ from itertools import chain
 from cs336_basics.fast.ascii_pretokens import BORDER, ascii_pretokens
 from cs336_basics.pretokenization import PRETOKEN
 
-# PRETOKEN for text of ASCII characters alone, where Python's own expressions take half the time.
+# PRETOKEN for ASCII text. Python's own re takes half the time of the regex package.
 ASCII_PRETOKEN = re.compile(
     r"'(?:[sdmt]|ll|ve|re)| ?+[A-Za-z]++| ?+[0-9]++| ?+[^\sA-Za-z0-9]++|\s+(?!\S)|\s+", re.ASCII
 )
-# Where a text can be cut, and into pieces of how many characters: large ones for arrays, and small
-# ones where there is a character that is not ASCII, for it makes its whole piece slow.
+# A text can be cut where CUT matches. Arrays process large pieces. Other text is cut into small
+# pieces, because one character that is not ASCII makes its whole piece slow.
 CUT = re.compile(r"(?<=[!-~])[ \n]")
 LARGE_PIECE = 2**14
 PIECE = 2**11
 
 
 def split_in_pieces(text: str) -> Iterator[list[str]]:
-    """Yield the pre-tokens of a text without special tokens, those of a piece at a time.
+    """Yield the pre-tokens of a text without special tokens, piece by piece.
 
     >>> list(split_in_pieces("we'll  see"))
     [['we', "'ll", ' ', ' see']]
@@ -38,7 +38,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def pieces(text: str, size: int) -> Iterator[str]:
-    """A text, cut where that changes no pre-token into pieces that are hardly longer than size."""
+    """Yield pieces of a text of size characters or a few more, cut where no pre-token changes."""
     start = 0
     while cut := CUT.search(text, start + size):
         yield text[start : cut.start()]

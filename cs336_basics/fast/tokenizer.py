@@ -10,9 +10,9 @@ from cs336_basics.fast.batch_merging import BatchMerger
 from cs336_basics.fast.pretokenization import split_in_pieces
 from cs336_basics.tokenizer import CACHE_SIZE, CACHED_LENGTH, Tokenizer
 
-# In a text of so many characters, pre-tokens that are new are worth encoding side by side.
+# From this number of characters on, encoding all new pre-tokens at once saves time.
 LONG_TEXT = 2**17
-# So many pre-tokens are looked at together.
+# The number of pre-tokens that are looked up at once.
 TOGETHER = 2**18
 
 
@@ -21,9 +21,9 @@ class FastTokenizer(Tokenizer):
 
     @cached_property
     def in_order(self) -> bool:
-        """Whether no merge makes a part of itself or of an earlier one, as in trained vocabularies.
+        """True if every merge comes after the merges that make its two tokens.
 
-        Then what is made is merged later than what made it.
+        This holds for trained vocabularies.
         """
         made: set[bytes] = set()
         for first, second in reversed(self.merges):
@@ -34,9 +34,9 @@ class FastTokenizer(Tokenizer):
 
     @cached_property
     def batch_merger(self) -> BatchMerger | None:
-        """The same merges for many words at once, where every token that they need has an id.
+        """A merger of many words at once, or None if a token of a merge has no id.
 
-        Made for the first long text: it takes as long as encoding half a megabyte.
+        It is built for the first long text, and takes as long as encoding half a megabyte.
         """
         try:
             return BatchMerger(self.ranks, self.token_ids) if self.ranks else None
@@ -55,7 +55,7 @@ class FastTokenizer(Tokenizer):
         return self.encode_long(parts, self.batch_merger)
 
     def encode_long(self, parts: Iterable[str], merger: BatchMerger) -> list[int]:
-        """The ids of text and special token in turn."""
+        """Return the ids of texts and special tokens, which alternate."""
         # No pre-token holds a special token, so that both can be looked up in one table.
         pieces = ([[part]] if i % 2 else split_in_pieces(part) for i, part in enumerate(parts))
         pretokens = chain.from_iterable(chain.from_iterable(pieces))
@@ -65,7 +65,7 @@ class FastTokenizer(Tokenizer):
         return ids
 
     def encode_together(self, pretokens: Iterable[str], merger: BatchMerger) -> list[list[int]]:
-        """The ids of each pre-token and special token; those that are new side by side."""
+        """Return the ids of each pre-token and special token, and encode all new ones at once."""
         # A copy, for threads that share a tokenizer must not see lists that are still empty.
         table = defaultdict(list, self.cache)
         table.update((token, [token_id]) for token, token_id in self.special_ids.items())

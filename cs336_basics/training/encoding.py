@@ -123,7 +123,7 @@ def token_dtype(largest_id: int) -> np.dtype[np.unsignedinteger[Any]]:
 
 
 def progress_so_far(job: Encoding, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """How many chunks and tokens an interrupted call has left behind, if it was the same job."""
+    """Return the numbers of chunks and tokens that an interrupted call of this job has written."""
     try:
         entry = read_json(job.journal)
         chunks, tokens = int(entry["chunks"]), int(entry["tokens"])
@@ -136,7 +136,7 @@ def progress_so_far(job: Encoding, dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def encode_chunks(job: Encoding, chunks: list[tuple[int, int]]) -> Iterator[list[int]]:
-    """The token ids of each chunk, in order."""
+    """Yield the token ids of each chunk, in order."""
     tasks = [(job.text, start, end) for start, end in chunks]
     workers = min(job.workers, len(tasks), MAX_WORKERS)
     if workers <= 1:

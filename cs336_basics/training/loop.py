@@ -226,7 +226,7 @@ class Trainer:
         return loss_sum
 
     def precision(self) -> torch.autocast:
-        """Where matrix products are of the configured type."""
+        """Return a context in which matrix products have the configured type."""
         enabled = self.config.dtype == "bfloat16"
         return torch.autocast(self.processes.device.type, torch.bfloat16, enabled=enabled)
 
