@@ -69,9 +69,9 @@ class BatchMerger:
     def reached(self, first: Integers, second: Integers, made: Integers) -> Booleans:
         """Find the merges whose token results from encoding that token's own bytes.
 
-        Both halves of the token must result from their own bytes, and no earlier merge may cross the
-        border between them. The loop goes back in time: it splits the later of the two tokens at
-        the border, until both are bytes.
+        Both halves of the token must result from their own bytes, and no earlier merge may join two
+        tokens across the border between them. The loop goes back in time: it splits the later of
+        the two tokens at the border, until both are bytes.
         """
         merge = left_end = right_end = np.arange(len(first))  # the merges that end the parts
         left, right = first, second
