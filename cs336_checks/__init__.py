@@ -17,4 +17,5 @@ properties.py              gradients, arguments left alone, dropout
 memory.py                  how much memory a process takes
 failures.py, pictures.py   how a failed check is told
 progress.py, standing.py   how far the work is
+submission.py              packs what is handed in
 """

@@ -21,6 +21,7 @@ from cs336_checks.snapshots import Snapshot
 
 # Batch, heads, length, head size, d_ff and vocabulary all differ, so that no two can be mistaken.
 D_MODEL, HEADS, D_FF, LENGTH, CONTEXT, VOCABULARY = 16, 2, 64, 5, 24, 23
+UNCHANGED = "Your output did not change at positions whose input changed."
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "output_proj")
 # With zeros for these, attention and feed-forward network add nothing.
 OUTPUTS = ("output_proj.weight", "output_proj.bias", "fc2.weight", "fc2.bias")
@@ -102,12 +103,9 @@ def gpt_logits(
 def torch_block(weights: Weights, x: Tensor) -> Tensor:
     """The block by torch itself."""
     # On the meta device nothing is drawn for weights that are replaced anyway.
-    layer = nn.TransformerEncoderLayer(
-        *(D_MODEL, HEADS, len(weights["ffn.fc1.bias"]), 0.0, functional.gelu),
-        batch_first=True,
-        norm_first=True,
-        device="meta",
-    )
+    sizes = D_MODEL, HEADS, len(weights["ffn.fc1.bias"])
+    options: dict[str, Any] = {"batch_first": True, "norm_first": True, "device": "meta"}
+    layer = nn.TransformerEncoderLayer(*sizes, 0.0, functional.gelu, **options)
     places = {"ln1": "norm1", "ln2": "norm2", "ffn.fc1": "linear1", "ffn.fc2": "linear2"}
     places["attn.output_proj"] = "self_attn.out_proj"
     parameters = {}
@@ -155,9 +153,7 @@ def test_gpt_block_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> Non
     changed[:, 3:] = draw.normal(3, LENGTH - 3, D_MODEL, scale=3.0)
     after = block_output(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-5, rtol=1e-5)
-    assert_differs(
-        after[:, 3:], before[:, 3:], "Your output did not change at positions whose input changed."
-    )
+    assert_differs(after[:, 3:], before[:, 3:], UNCHANGED)
 
 
 # In training: what is added by one part, where the other adds nothing.
@@ -180,8 +176,8 @@ def test_gpt_block_dropout(adapters: Any, snapshot: Snapshot, draw: Draws) -> No
         # Dropout inside of the part changes what is left, otherwise than by one factor.
         left = found.abs() > 1e-4
         assert left.any(), f"In training, {part} adds nothing to x."
+        message = f"In training, dropout changes nothing in {part}."
         for factor in (1.0, 2.0):
-            message = f"In training, dropout changes nothing in {part}."
             assert_differs(found[left], factor * added[left], message)
 
 
@@ -247,9 +243,7 @@ def test_gpt_block_arguments(adapters: Any, draw: Draws) -> None:
 
 def assert_same_weights(weights: Weights, before: Weights) -> None:
     """Names and numbers are what they were."""
-    assert weights.keys() == before.keys(), (
-        "Your function removed or changed names in the given weights."
-    )
+    assert weights.keys() == before.keys(), "Your function changed names in the given weights."
     changed = [name for name in weights if not torch.equal(weights[name], before[name])]
     assert not changed, f"Your function changed {changed[0]} in the given weights."
 
@@ -295,9 +289,7 @@ def test_gpt_causal(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
     changed[:, 3:] = (ids[:, 3:] + 1 + draw.integers(3, 2, high=VOCABULARY - 1)) % VOCABULARY
     after = gpt_logits(adapters, weights, changed)
     snapshot.assert_close(after[:, :3], before[:, :3], "before a change", atol=1e-4, rtol=1e-5)
-    assert_differs(
-        after[:, 3:], before[:, 3:], "Your output did not change at positions whose input changed."
-    )
+    assert_differs(after[:, 3:], before[:, 3:], UNCHANGED)
 
 
 def test_gpt_equal_positions(adapters: Any, snapshot: Snapshot, draw: Draws) -> None:
