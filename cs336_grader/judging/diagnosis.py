@@ -68,6 +68,7 @@ class Diagnostician:
 
     Attributes:
         found: for each problem, its mistakes that explained a case, each set of equals once.
+        unexplained: problems with a failed case of which nothing is known.
     """
 
     def __init__(self, scope: Scope, observe: Observe) -> None:
@@ -76,6 +77,7 @@ class Diagnostician:
         self.budget = Budget(scope.seconds, scope.problems)
         self.found: dict[str, list[tuple[Mistake, ...]]] = {}
         self.in_vain: dict[str, int] = {}
+        self.unexplained: set[str] = set()
         self.looked_below: set[str] = set()
         self.known_to_pass: dict[tuple[str, ...], bool] = {}
         self.passed: dict[tuple[str, object], dict[str, pytest.Item]] = {}
@@ -111,6 +113,7 @@ class Diagnostician:
                 # It is one of them, if not known which: nothing further is to blame.
                 break
         self.in_vain[problem] = self.in_vain.get(problem, 0) + 1
+        self.unexplained.add(problem)
         return None
 
     def explain_message(self, item: pytest.Item, problem: str, message: str) -> Explanation | None:
@@ -129,6 +132,7 @@ class Diagnostician:
                     f"This comes of what was found in another problem: {clauses}.",
                     mistakes=tuple(mistake.id for mistake in mistakes),
                 )
+        self.unexplained.add(problem)
         return None
 
     def title(self, problem: str) -> str:
@@ -140,9 +144,16 @@ class Diagnostician:
         return list({equals[0].id: equals[0] for equals in self.found.get(problem, [])}.values())
 
     def found_below(self, problem: str) -> Iterator[list[tuple[Mistake, ...]]]:
-        """The mistakes found in what a problem is built on: each alone, each two, and so on."""
-        given = [m for below in self.scope.built_on.get(problem, ()) for m in self.found_in(below)]
-        for count in range(1, min(len(given), MOST_TOGETHER) + 1):
+        """The mistakes found in what a problem is built on: each alone, each two, and so on.
+
+        Alone, equals are tried as well: here they may give something else.
+        """
+        below = self.scope.built_on.get(problem, ())
+        alone = [one for other in below for equals in self.found.get(other, []) for one in equals]
+        if alone:
+            yield [(one,) for one in {one.id: one for one in alone}.values()]
+        given = [one for other in below for one in self.found_in(other)]
+        for count in range(2, min(len(given), MOST_TOGETHER) + 1):
             yield list(itertools.combinations(given, count))
 
     def stages(self, problem: str, below: Sequence[str]) -> Iterator[list[tuple[Mistake, ...]]]:
@@ -150,7 +161,8 @@ class Diagnostician:
 
         First what is known of this submission: the mistakes found in what the problem is built on,
         and those found in the problem itself. Then the problem's own mistakes, alone and together
-        with the former; and once for each problem, all those it is built on.
+        with the former, and beside them those of parts that fail and nothing explains; and once for
+        each problem, all those it is built on.
         """
         yield from self.found_below(problem)
         given = [mistake for other in below for mistake in self.found_in(other)]
@@ -159,8 +171,10 @@ class Diagnostician:
         yield [(own, *others) for own in found.values() for others in together]
         if self.in_vain.get(problem, 0) >= PATIENCE:
             return
-        own = [known for known in self.known.MISTAKES if known.problem == problem]
-        yield [(known, *others) for known in own for others in together]
+        tried = [known for known in self.known.MISTAKES if known.problem == problem]
+        wrong_parts = self.unexplained.intersection(below)
+        parts = [(known,) for known in self.known.MISTAKES if known.problem in wrong_parts]
+        yield [*((known, *others) for known in tried for others in together), *parts]
         if problem not in self.looked_below:
             self.looked_below.add(problem)
             yield [(known,) for known in self.known.MISTAKES if known.problem in below]

@@ -175,3 +175,28 @@ def test_what_passed_rules_a_mistake_out() -> None:
     assert passed.verdict is Verdict.PASSED
     assert found.verdict is Verdict.FAILED
     assert found.mistakes == ()
+
+
+@pytest.mark.parametrize(
+    ("mistake", "checks"),
+    [
+        pytest.param(
+            "linear/weight_of_input_by_output",
+            ("test_linear", "test_swiglu_square", "test_multihead_attention"),
+            id="of two that were equal in another check, both are tried",
+        ),
+        pytest.param(
+            "softmax/detached",
+            ("test_softmax_gradient", "test_multihead_attention_gradient"),
+            id="mistakes of a part that nothing explains are tried beside the problem's own",
+        ),
+    ],
+)
+def test_what_a_part_does_is_not_told_as_another_mistake(
+    mistake: str, checks: tuple[str, ...]
+) -> None:
+    """Either the mistake is among those that are named, or none is."""
+    (made,) = (known for known in MISTAKES if known.id == mistake)
+    found = outcomes_of(*checks, **made.replaces)
+    assert all(one.verdict is Verdict.FAILED for one in found)
+    assert all(mistake in one.mistakes for one in found if one.mistakes)
