@@ -251,16 +251,16 @@ class CausalMultiHeadSelfAttention(nn.Module):
             if token_positions is None:
                 token_positions = torch.arange(start, start + T, device=x.device)
             positions = token_positions.unsqueeze(-2)  # (..., 1, T): the same for all heads
-            Q, K = rope(Q, positions, self.rope_theta), rope(K, positions, self.rope_theta)
+            heads = rope(torch.cat((Q, K), dim=-3), positions, self.rope_theta)  # angles once
+            Q, K = torch.split(heads, [self.num_heads, self.num_kv_heads], dim=-3)
         if cache is not None:
             K, V = cache.extend(K, V)  # (..., num_kv_heads, S, d_k)
-        # Neighbouring query heads share a head of keys and values.
-        K, V = (x.repeat_interleave(self.num_heads // self.num_kv_heads, dim=-3) for x in (K, V))
+        if (group := self.num_heads // self.num_kv_heads) > 1:  # query heads that share K and V
+            K, V = K.repeat_interleave(group, dim=-3), V.repeat_interleave(group, dim=-3)
         # The last query stands where the last key stands.
         mask = torch.ones(T, start + T, dtype=torch.bool, device=x.device).tril(start)
-        heads = self.attend(Q, K, V, mask)  # (..., H, T, d_k)
-        joined = heads.transpose(-3, -2).flatten(-2)  # (..., T, d_model)
-        output: Float[Tensor, "... T d_model"] = self.output_proj(joined)
+        heads = self.attend(Q, K, V, mask).transpose(-3, -2)  # (..., T, H, d_k)
+        output: Float[Tensor, "... T d_model"] = self.output_proj(heads.flatten(-2))
         return output
 
     def attend(self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Tensor:

@@ -79,10 +79,10 @@ class Dropout(gpt.Dropout):
 
 def attend(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor, dropout: float = 0.0) -> Tensor:
     """Attention that never holds all of its weights, where the device has such a kernel."""
-    # Told that the mask is causal, a kernel leaves out what is hidden.
-    causal = Q.shape[-2] == K.shape[-2]
+    # With is_causal, a kernel skips the hidden keys. The last query alone attends to all keys.
+    T, S = Q.shape[-2], K.shape[-2]
     return functional.scaled_dot_product_attention(
-        Q, K, V, None if causal else mask, dropout_p=dropout, is_causal=causal
+        Q, K, V, mask if 1 < T < S else None, dropout_p=dropout, is_causal=T == S
     )
 
 
