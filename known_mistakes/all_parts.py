@@ -84,8 +84,7 @@ class AllParts(GPTParts):
         settings = Settings(
             max_new_tokens, context_length, temperature, top_k, top_p, end_of_text, seed
         )
-        output: list[list[int]] = self.generate(model, token_ids, settings)
-        return output
+        return self.generate(model, token_ids, settings)
 
     def generate(self, model: Model, token_ids: Tensor, settings: Settings) -> list[list[int]]:
         """The loop over new tokens."""

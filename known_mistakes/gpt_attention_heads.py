@@ -2,10 +2,12 @@
 
 from torch import Tensor
 
+from cs336_basics.model import split_heads
+
 from .catalogue import mistake
 from .gpt_feed_forward import without_bias
 from .gpt_parts import GPTParts
-from .parts import Step, Weights, split
+from .parts import Step, Weights
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "output_proj")
 
@@ -74,7 +76,7 @@ def dealt_out(x: Tensor, num_heads: int) -> Tensor:
     hint="Call it with two numbers of heads: the outputs must differ.",
 )
 def one_head(x: Tensor, num_heads: int) -> Tensor:
-    return split(x, 1)
+    return split_heads(x, 1)
 
 
 @mistake(
@@ -85,7 +87,7 @@ def one_head(x: Tensor, num_heads: int) -> Tensor:
     hint="num_heads is how many there are, and each has d_model / num_heads features.",
 )
 def as_many_as_wide(x: Tensor, num_heads: int) -> Tensor:
-    return split(x, x.shape[-1] // num_heads)
+    return split_heads(x, x.shape[-1] // num_heads)
 
 
 @mistake(

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from cs336_basics.gpt import GPT
+from cs336_basics.model import split_heads
 
-from .parts import EPSILON, Parts, Step, Weights, causal, merged, of_layer, split
+from .parts import EPSILON, Parts, Step, Weights, causal, merged, of_layer
 
 
 class BlockSizes(NamedTuple):
@@ -97,7 +98,7 @@ class GPTParts(Parts):
 
     def divide(self, x: Tensor, num_heads: int) -> Tensor:
         """Features by head, (…, head, sequence, d_k)."""
-        return split(x, num_heads)
+        return split_heads(x, num_heads)
 
     def join(self, heads: Tensor) -> Tensor:
         """The heads' features beside each other again."""
@@ -137,14 +138,13 @@ class GPTParts(Parts):
         d_model, num_heads, d_ff, dropout = sizes
         attn, ffn = part_of(weights, "attn"), part_of(weights, "ffn")
         drop = functools.partial(self.drop_branch, dropout, training)
-        output: Tensor = self.wire_gpt_block(
+        return self.wire_gpt_block(
             x,
             functools.partial(self.normalize, weights, "ln1"),
             lambda y: drop(self.run_gpt_attention(d_model, num_heads, dropout, attn, y, training)),
             functools.partial(self.normalize, weights, "ln2"),
             lambda y: drop(self.run_gpt_feed_forward(d_model, d_ff, dropout, ffn, y, training)),
         )
-        return output
 
     def drop_branch(self, dropout: float, training: bool, x: Tensor) -> Tensor:
         """Dropout of what attention or the feed-forward network gives."""
@@ -210,14 +210,13 @@ class GPTParts(Parts):
             functools.partial(self.run_gpt_block, *block, of_layer(weights, i), training=training)
             for i in range(sizes.num_layers)
         ]
-        output: Tensor = self.wire_gpt(
+        return self.wire_gpt(
             token_ids,
             functools.partial(self.embed_and_drop, sizes, weights, training),
             blocks,
             functools.partial(self.normalize, weights, "ln_final"),
             functools.partial(self.run_linear, d_model, V, weights["lm_head.weight"]),
         )
-        return output
 
     def embed_and_drop(
         self, sizes: GPTSizes, weights: Weights, training: bool, token_ids: Tensor

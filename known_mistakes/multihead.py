@@ -3,8 +3,10 @@
 import torch
 from torch import Tensor
 
+from cs336_basics.model import split_heads
+
 from .catalogue import mistake
-from .parts import Parts, Projections, Step, causal, merged, split
+from .parts import Parts, Projections, Step, causal, merged
 
 
 def projected(parts: Parts, x: Tensor, weights: Projections) -> tuple[Tensor, Tensor, Tensor]:
@@ -18,7 +20,7 @@ def attended(
     parts: Parts, num_heads: int, qkv: tuple[Tensor, Tensor, Tensor], turn: Step, mask: Tensor
 ) -> Tensor:
     """What each head gives, (…, head, sequence, d_k)."""
-    Q, K, V = (split(x, num_heads) for x in qkv)
+    Q, K, V = (split_heads(x, num_heads) for x in qkv)
     output: Tensor = parts.run_scaled_dot_product_attention(turn(Q), turn(K), V, mask)
     return output
 
@@ -159,7 +161,7 @@ def scaled_by_model_width(
 def attention_across_heads(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
-    Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
+    Q, K, V = (split_heads(y, num_heads) for y in projected(parts, x, weights))
     Q, K, V = (y.transpose(-3, -2) for y in (turn(Q), turn(K), V))
     heads = parts.run_scaled_dot_product_attention(Q, K, V, causal(num_heads))
     return output_of(parts, weights, heads.flatten(-2))
@@ -174,7 +176,7 @@ def attention_across_heads(
 )
 def one_head(parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step) -> Tensor:
     Q, K, V = projected(parts, x, weights)
-    Q, K = (merged(turn(split(y, num_heads))) for y in (Q, K))
+    Q, K = (merged(turn(split_heads(y, num_heads))) for y in (Q, K))
     heads = parts.run_scaled_dot_product_attention(Q, K, V, causal(x.shape[-2]))
     return output_of(parts, weights, heads)
 
@@ -190,7 +192,7 @@ def one_head(parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn
 def shared_keys_and_values(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
-    Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
+    Q, K, V = (split_heads(y, num_heads) for y in projected(parts, x, weights))
     K, V = (y[..., :1, :, :].expand_as(Q) for y in (K, V))
     heads = parts.run_scaled_dot_product_attention(turn(Q), turn(K), V, causal(x.shape[-2]))
     return output_of(parts, weights, merged(heads))
@@ -206,7 +208,7 @@ def shared_keys_and_values(
 def batch_and_heads_mixed(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
-    Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
+    Q, K, V = (split_heads(y, num_heads) for y in projected(parts, x, weights))
     heads = parts.run_scaled_dot_product_attention(turn(Q), turn(K), V, causal(x.shape[-2]))
     mixed = heads.transpose(0, -3).reshape(heads.shape)
     return output_of(parts, weights, merged(mixed))

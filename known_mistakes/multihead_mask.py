@@ -5,9 +5,11 @@ import math
 import torch
 from torch import Tensor
 
+from cs336_basics.model import split_heads
+
 from .catalogue import mistake
 from .multihead import attended, output_of, projected
-from .parts import Parts, Projections, Step, causal, merged, split
+from .parts import Parts, Projections, Step, causal, merged
 
 
 def with_mask(
@@ -154,7 +156,7 @@ def mask_of_512_positions(
 def filled_with_minus_ten_thousand(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
-    Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
+    Q, K, V = (split_heads(y, num_heads) for y in projected(parts, x, weights))
     scores = turn(Q) @ turn(K).mT / math.sqrt(Q.shape[-1])
     filled = scores.masked_fill(~causal(x.shape[-2]), -1e4)
     return output_of(parts, weights, merged(parts.run_softmax(filled, -1) @ V))
@@ -170,7 +172,7 @@ def filled_with_minus_ten_thousand(
 def softmax_not_shifted(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
-    Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
+    Q, K, V = (split_heads(y, num_heads) for y in projected(parts, x, weights))
     scores = turn(Q) @ turn(K).mT / math.sqrt(Q.shape[-1])
     exponentials = scores.masked_fill(~causal(x.shape[-2]), -torch.inf).exp()
     heads = exponentials / exponentials.sum(-1, keepdim=True) @ V

@@ -5,9 +5,11 @@ import math
 import torch
 from torch import Tensor
 
+from cs336_basics.model import split_heads
+
 from .catalogue import mistake
 from .multihead import attended, output_of, projected
-from .parts import Parts, Projections, Step, causal, merged, random, split
+from .parts import Parts, Projections, Step, causal, merged, random
 
 
 @mistake(
@@ -199,7 +201,7 @@ def last_position_only(
 def heads_not_joined(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
-    return split(Parts.attend_in_heads(parts, num_heads, weights, x, turn), num_heads)
+    return split_heads(Parts.attend_in_heads(parts, num_heads, weights, x, turn), num_heads)
 
 
 @mistake(
@@ -276,7 +278,7 @@ def first_row_repeated(
 def masked_after_softmax(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, turn: Step
 ) -> Tensor:
-    Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
+    Q, K, V = (split_heads(y, num_heads) for y in projected(parts, x, weights))
     scores = turn(Q) @ turn(K).mT / math.sqrt(Q.shape[-1])
     hidden = parts.run_softmax(scores, -1) * causal(x.shape[-2])
     return output_of(parts, weights, merged(hidden @ V))

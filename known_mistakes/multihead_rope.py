@@ -3,9 +3,11 @@
 import torch
 from torch import Tensor
 
+from cs336_basics.model import split_heads
+
 from .catalogue import mistake
 from .multihead import attended, output_of, projected
-from .parts import Parts, Projections, Rope, Step, causal, for_heads, merged, split
+from .parts import Parts, Projections, Rope, Step, causal, for_heads, merged
 from .rope import angles_of, turned
 
 
@@ -18,7 +20,7 @@ def turn_both(
     parts: Parts, num_heads: int, weights: Projections, x: Tensor, queries: Step, keys: Step
 ) -> Tensor:
     """Multi-head self-attention in which queries and keys are turned in two ways."""
-    Q, K, V = (split(y, num_heads) for y in projected(parts, x, weights))
+    Q, K, V = (split_heads(y, num_heads) for y in projected(parts, x, weights))
     mask = causal(x.shape[-2])
     heads = parts.run_scaled_dot_product_attention(queries(Q), keys(K), V, mask)
     return output_of(parts, weights, merged(heads))
@@ -98,7 +100,7 @@ def values_too(
     parts: Parts, num_heads: int, rope: Rope, weights: Projections, x: Tensor, at: Tensor | None
 ) -> Tensor:
     turn = turning(parts, x.shape[-1] // num_heads, rope, for_heads(at, x.shape[-2]))
-    Q, K, V = (turn(split(y, num_heads)) for y in projected(parts, x, weights))
+    Q, K, V = (turn(split_heads(y, num_heads)) for y in projected(parts, x, weights))
     heads = parts.run_scaled_dot_product_attention(Q, K, V, causal(x.shape[-2]))
     return output_of(parts, weights, merged(heads))
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor
 
+from cs336_basics.model import split_heads
 from cs336_checks.catalogue import Part
 from tests import adapters as reference
 
@@ -134,7 +135,7 @@ class Parts:
         """
         d_model = x.shape[-1]
         Q, K, V = (
-            split(self.run_linear(d_model, d_model, weight, x), num_heads)
+            split_heads(self.run_linear(d_model, d_model, weight, x), num_heads)
             for weight in projections[:3]
         )
         heads = self.run_scaled_dot_product_attention(turn(Q), turn(K), V, causal(x.shape[-2]))
@@ -153,8 +154,7 @@ class Parts:
     ) -> Tensor:
         """Multi-head self-attention without RoPE."""
         projections = (q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight)
-        output: Tensor = self.attend_in_heads(num_heads, projections, in_features, lambda x: x)
-        return output
+        return self.attend_in_heads(num_heads, projections, in_features, lambda x: x)
 
     def run_multihead_self_attention_with_rope(
         self,
@@ -171,10 +171,9 @@ class Parts:
     ) -> Tensor:
         """Multi-head self-attention with RoPE."""
         projections = (q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight)
-        output: Tensor = self.attend_by_position(
+        return self.attend_by_position(
             num_heads, Rope(max_seq_len, theta), projections, in_features, token_positions
         )
-        return output
 
     def attend_by_position(
         self,
@@ -188,11 +187,9 @@ class Parts:
         d_k, positions = x.shape[-1] // num_heads, for_heads(token_positions, x.shape[-2])
 
         def turn(heads: Tensor) -> Tensor:
-            turned: Tensor = self.run_rope(d_k, rope.theta, rope.length, heads, positions)
-            return turned
+            return self.run_rope(d_k, rope.theta, rope.length, heads, positions)
 
-        output: Tensor = self.attend_in_heads(num_heads, projections, x, turn)
-        return output
+        return self.attend_in_heads(num_heads, projections, x, turn)
 
     def run_transformer_block(
         self,
@@ -208,23 +205,21 @@ class Parts:
         q, k, v, o = (weights[f"attn.{name}_proj.weight"] for name in ("q", "k", "v", "output"))
         feed_forward = [weights[f"ffn.w{i}.weight"] for i in (1, 2, 3)]
         rope = Rope(max_seq_len, theta)
-        output: Tensor = self.wire_block(
+        return self.wire_block(
             in_features,
             functools.partial(self.run_rmsnorm, d_model, EPSILON, weights["ln1.weight"]),
             functools.partial(self.attend_in_block, num_heads, rope, (q, k, v, o)),
             functools.partial(self.run_rmsnorm, d_model, EPSILON, weights["ln2.weight"]),
             functools.partial(self.run_swiglu, d_model, d_ff, *feed_forward),
         )
-        return output
 
     def attend_in_block(
         self, num_heads: int, rope: Rope, projections: Projections, x: Tensor
     ) -> Tensor:
         """The block's attention, at positions 0, 1, 2 and so on."""
-        output: Tensor = self.run_multihead_self_attention_with_rope(
+        return self.run_multihead_self_attention_with_rope(
             x.shape[-1], num_heads, *rope, *projections, x, torch.arange(x.shape[-2])
         )
-        return output
 
     def wire_block(
         self, x: Tensor, norm1: Step, attend: Step, norm2: Step, feed_forward: Step
@@ -247,8 +242,7 @@ class Parts:
     ) -> Tensor:
         """The language model, of embedding, blocks, RMSNorm and a linear layer."""
         sizes = Sizes(vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta)
-        output: Tensor = self.build_lm(sizes, weights, in_indices)
-        return output
+        return self.build_lm(sizes, weights, in_indices)
 
     def build_lm(self, sizes: Sizes, weights: Weights, token_ids: Tensor) -> Tensor:
         """The language model's layers, each given its weights, and then put together."""
@@ -260,14 +254,13 @@ class Parts:
             functools.partial(self.run_transformer_block, *block_sizes, of_layer(weights, i))
             for i in range(sizes.num_layers)
         ]
-        output: Tensor = self.wire_lm(
+        return self.wire_lm(
             token_ids,
             functools.partial(self.run_embedding, V, d_model, weights["token_embeddings.weight"]),
             blocks,
             functools.partial(self.run_rmsnorm, d_model, EPSILON, weights["ln_final.weight"]),
             functools.partial(self.run_linear, d_model, V, weights["lm_head.weight"]),
         )
-        return output
 
     def wire_lm(
         self, token_ids: Tensor, embed: Step, blocks: Sequence[Step], norm: Step, head: Step
@@ -292,11 +285,6 @@ def of_layer(weights: Weights, i: int) -> Weights:
 def random(*shape: int) -> Tensor:
     """Numbers that have nothing to do with what was given, the same at every call."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(0))
-
-
-def split(x: Tensor, num_heads: int) -> Tensor:
-    """Features by head: (…, sequence, d_model) becomes (…, head, sequence, d_k)."""
-    return x.reshape(*x.shape[:-1], num_heads, -1).transpose(-3, -2)
 
 
 def merged(heads: Tensor) -> Tensor:
