@@ -1,6 +1,6 @@
 """The classic Transformer language model (GPT's family), written bottom-up.
 
-What both families share comes from model.py: linear maps, attention, the frame of the model.
+Linear, attention and DecoderLM come from model.py, because both families share them.
 
 Sources, of which the last one (GPT-2) puts the parts together:
     https://arxiv.org/abs/1706.03762  Attention Is All You Need: scaled embeddings, sinusoids, FFN
@@ -62,7 +62,7 @@ class LearnedPositions(nn.Module):
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds fixed waves; an alternative to learned positions."""
+    """Adds fixed sines and cosines; an alternative to learned positions."""
 
     def forward(
         self, x: Float[Tensor, "... T d_model"], start: int = 0
@@ -151,7 +151,7 @@ class GPTAttention(CausalMultiHeadSelfAttention):
         self.dropout = Dropout(dropout)
 
     def attend(self, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Tensor:
-        """Attend in every head; in training, queries do not see some of the keys."""
+        """Attend in every head; in training, dropout sets some attention weights to 0."""
         return scaled_dot_product_attention(Q, K, V, mask, self.dropout)
 
 
@@ -169,7 +169,7 @@ class GPTBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "... T d_model"], cache: KeyValueCache | None = None
     ) -> Float[Tensor, "... T d_model"]:
-        """Add to x what attention and then the feed-forward network make of it."""
+        """Add the output of attention to x, then the output of the feed-forward network."""
         y: Float[Tensor, "... T d_model"] = x + self.dropout(self.attn(self.ln1(x), cache=cache))
         z: Float[Tensor, "... T d_model"] = y + self.dropout(self.ffn(self.ln2(y)))
         return z

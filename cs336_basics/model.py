@@ -179,8 +179,8 @@ def scaled_dot_product_attention(
 class KeyValueCache:
     """The keys and values of all positions that one layer's attention has seen.
 
-    A causal model computes nothing anew for the past: a forward pass over new tokens, which attends
-    to what is cached too, gives what a pass over all tokens gives for the new ones.
+    In a causal model, new tokens change nothing at earlier positions. A forward pass over the new
+    tokens, with the cache, therefore gives the same outputs for them as a pass over all tokens.
     """
 
     def __init__(self) -> None:
@@ -241,7 +241,7 @@ class CausalMultiHeadSelfAttention(nn.Module):
         token_positions: Int[Tensor, "... T"] | None = None,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "... T d_model"]:
-        """Attend to x and to what is cached. Positions begin after that by default, or at 0."""
+        """Attend to x and to the cache. By default, positions follow the cached ones, or start at 0."""
         T = x.shape[-2]
         start = 0 if cache is None else len(cache)
         Q = split_heads(self.q_proj(x), self.num_heads)  # (..., H, T, d_k)
@@ -251,13 +251,13 @@ class CausalMultiHeadSelfAttention(nn.Module):
             if token_positions is None:
                 token_positions = torch.arange(start, start + T, device=x.device)
             positions = token_positions.unsqueeze(-2)  # (..., 1, T): the same for all heads
-            heads = rope(torch.cat((Q, K), dim=-3), positions, self.rope_theta)  # angles once
-            Q, K = torch.split(heads, [self.num_heads, self.num_kv_heads], dim=-3)
+            turned = rope(torch.cat((Q, K), dim=-3), positions, self.rope_theta)  # both at once
+            Q, K = torch.split(turned, [self.num_heads, self.num_kv_heads], dim=-3)
         if cache is not None:
             K, V = cache.extend(K, V)  # (..., num_kv_heads, S, d_k)
         if (group := self.num_heads // self.num_kv_heads) > 1:  # query heads that share K and V
             K, V = K.repeat_interleave(group, dim=-3), V.repeat_interleave(group, dim=-3)
-        # The last query stands where the last key stands.
+        # Query i stands at position start + i, and attends to the keys 0 … start + i.
         mask = torch.ones(T, start + T, dtype=torch.bool, device=x.device).tril(start)
         heads = self.attend(Q, K, V, mask).transpose(-3, -2)  # (..., T, H, d_k)
         output: Float[Tensor, "... T d_model"] = self.output_proj(heads.flatten(-2))
@@ -288,7 +288,7 @@ class TransformerBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "... T d_model"], cache: KeyValueCache | None = None
     ) -> Float[Tensor, "... T d_model"]:
-        """Add to x what attention and then the feed-forward network make of it."""
+        """Add the output of attention to x, then the output of the feed-forward network."""
         y: Float[Tensor, "... T d_model"] = x + self.attn(self.ln1(x), cache=cache)
         z: Float[Tensor, "... T d_model"] = y + self.ffn(self.ln2(y))
         return z
