@@ -241,7 +241,7 @@ class CausalMultiHeadSelfAttention(nn.Module):
         token_positions: Int[Tensor, "... T"] | None = None,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "... T d_model"]:
-        """Attend to x and to the cache. By default, positions follow the cached ones, or start at 0."""
+        """Attend to x and to the cache. By default, positions follow the cached ones."""
         T = x.shape[-2]
         start = 0 if cache is None else len(cache)
         Q = split_heads(self.q_proj(x), self.num_heads)  # (..., H, T, d_k)
