@@ -51,7 +51,7 @@ class AdamW(torch.optim.Optimizer):
         """Update every parameter that has a gradient.
 
         Args:
-            closure: Computes the loss and its gradients anew; its result is returned.
+            closure: Computes the loss and its gradients again, and returns the loss.
         """
         loss = None
         if closure is not None:
@@ -90,7 +90,7 @@ def get_lr_cosine_schedule(
     warmup_iters: int,
     cosine_cycle_iters: int,
 ) -> float:
-    """The learning rate of iteration it: linear warm-up, half a cosine down, then the minimum."""
+    """Return the rate of iteration it: linear warm-up, half a cosine down, then the minimum."""
     if it < warmup_iters:
         return max_learning_rate * it / warmup_iters
     # At its end the cosine has the same value, but an empty cycle would divide by zero.
@@ -110,7 +110,7 @@ def get_lr_wsd_schedule(
     decay_start: int,
     decay_end: int,
 ) -> float:
-    """The learning rate of iteration it: linear warm-up, the maximum, linear decay, the minimum.
+    """Return the learning rate of iteration it: warm-up, the maximum, linear decay, the minimum.
 
     Until the decay starts, a run does not depend on how long it will be.
     """

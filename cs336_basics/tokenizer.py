@@ -49,7 +49,7 @@ class Tokenizer:
         self.cache: dict[str, list[int]] = {}
 
     def add(self, token: bytes) -> int:
-        """The id of a token, a new one if the vocabulary lacks it."""
+        """Return the id of a token, or add the token with a new id if it has none."""
         if token not in self.token_ids:
             self.token_ids[token] = max(self.vocab, default=-1) + 1
             self.vocab[self.token_ids[token]] = token
@@ -79,7 +79,7 @@ class Tokenizer:
         write_files(self.vocab, self.merges, vocab_path, merges_path)
 
     def encode(self, text: str) -> list[int]:
-        """The token ids of a text.
+        """Return the token ids of a text.
 
         Raises:
             ValueError: the vocabulary lacks a byte of the text.
@@ -95,7 +95,7 @@ class Tokenizer:
         return ids
 
     def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
-        """The ids that encode gives for all the texts joined, wherever they are cut.
+        """Yield the ids that encode returns for the joined texts, wherever they are cut.
 
         Reads one text at a time and holds back no more than its last pre-token, which may grow,
         and what may become a special token.
@@ -113,7 +113,7 @@ class Tokenizer:
         yield from self.encode("".join(pieces))
 
     def encode_certain(self, text: str) -> tuple[list[int], str]:
-        """The ids that no continuation of the text can change, and the rest of the text."""
+        """Return the ids that no continuation can change, and the rest of the text."""
         ids: list[int] = []
         start = 0
         open_starts = self.unfinished_special_starts(text)
@@ -170,7 +170,7 @@ class Tokenizer:
         return parts
 
     def decode(self, token_ids: Iterable[int]) -> str:
-        """The text of the ids, with U+FFFD for bytes that are no UTF-8.
+        """Return the text of the ids, with U+FFFD for bytes that are not UTF-8.
 
         Raises:
             ValueError: an id is not in the vocabulary.
@@ -185,7 +185,7 @@ class Tokenizer:
 
 
 def split_certain(segment: str) -> tuple[list[str], str]:
-    """The pre-tokens of a segment that no continuation can change, and the rest of the segment.
+    """Return the pre-tokens that no continuation can change, and the rest of the segment.
 
     The last pre-token may grow; a run of whitespace at the end is one pre-token, and how it will
     be divided depends on what follows. Of "'l", "'v" and "'r" both pre-tokens may become one.

@@ -5,7 +5,7 @@ arXiv:1508.07909), on bytes as in GPT-2 (Radford et al., 2019).
 
 The text is cut into pre-tokens, here called words, and equal words are counted once. Again and
 again, the most frequent pair of neighbouring tokens becomes a new token. Only the words that hold
-the pair change, so an index says which these are, and only their pairs are counted anew.
+the pair change, so an index says which these are, and only their pairs are counted again.
 """
 
 import heapq
@@ -79,7 +79,7 @@ def vocabulary(special_tokens: Sequence[str], merges: Sequence[Pair]) -> dict[in
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A pair, and how often it occurred when this was put into the heap."""
+    """A pair with its count at the time when it was put into the heap."""
 
     count: int
     pair: Pair

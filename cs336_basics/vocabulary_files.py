@@ -22,7 +22,7 @@ from cs336_basics.files import read_text, replacing
 def read_files(
     vocab_path: str | os.PathLike[str], merges_path: str | os.PathLike[str]
 ) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
-    """The vocabulary and merges that write_files wrote, or GPT-2's own.
+    """Return the vocabulary and merges that write_files wrote, or GPT-2's own.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -86,7 +86,7 @@ def to_printable(token: bytes) -> str:
 
 
 def from_printable(text: str) -> bytes:
-    """The bytes for which to_printable gives the text.
+    """Return the bytes for which to_printable gives the text.
 
     Raises:
         ValueError: a character stands for no byte.
@@ -107,7 +107,7 @@ def read_vocab(path: Path) -> dict[int, bytes]:
 
 
 def parse_vocab(text: str) -> dict[int, bytes]:
-    """The vocabulary in a JSON object from token to id."""
+    """Return the vocabulary of a JSON object from token to id."""
     ids = json.loads(text)
     if not isinstance(ids, dict) or not all(type(token_id) is int for token_id in ids.values()):
         raise ValueError("it must be one JSON object from token to id")
@@ -127,7 +127,7 @@ def read_merges(path: Path) -> list[tuple[bytes, bytes]]:
 
 
 def parse_merges(text: str) -> list[tuple[bytes, bytes]]:
-    """The merges in lines of two tokens each."""
+    """Return the merges of lines that have two tokens each."""
     merges = []
     # Not splitlines, which ends lines at characters that are data; \r stands for no byte.
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):

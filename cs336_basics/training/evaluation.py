@@ -35,7 +35,7 @@ def validation_windows(
 def validation_loss(
     model: LanguageModel, windows: Int[Tensor, "windows length"], batch_size: int
 ) -> float:
-    """The mean loss in the later half of every window, where the model has seen the former.
+    """Return the mean loss in the second half of every window, after the first half as context.
 
     Windows overlap by half, so that no token counts twice and each has a past to be told from.
     """
@@ -52,7 +52,7 @@ def validation_loss(
 def sample(
     model: DecoderLM, tokenizer: Tokenizer, prompt: str, max_new_tokens: int, seed: int
 ) -> str:
-    """The prompt and what the model makes of it."""
+    """Return the prompt with the text that the model generates after it."""
     config = GenerationConfig(
         max_new_tokens=max_new_tokens,
         temperature=0.8,

@@ -44,7 +44,7 @@ class Observer(Protocol):
 
 
 def seed_of(*numbers: int) -> int:
-    """A seed for these numbers, unrelated to that of any others."""
+    """Return a seed for these numbers, unrelated to the seeds of other numbers."""
     digest = hashlib.sha256(" ".join(map(str, numbers)).encode()).digest()
     return int.from_bytes(digest[:7], "big")
 

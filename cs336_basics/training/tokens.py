@@ -22,7 +22,7 @@ Tokens = npt.NDArray[np.unsignedinteger[Any]]
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer whose vocab.json and merges.txt lie in a folder."""
+    """Return the tokenizer of a folder's vocab.json and merges.txt."""
     return FastTokenizer.from_files(folder / "vocab.json", folder / "merges.txt", [END_OF_TEXT])
 
 
