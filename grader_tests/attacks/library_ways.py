@@ -127,13 +127,6 @@ def run_linear(d_in, d_out, weights, x):
     layer.load_state_dict({"weight": weights})
     return layer(x)
 """,
-    "a layer of einx": """
-def run_linear(d_in, d_out, weights, x):
-    import einx.nn.torch
-    layer = einx.nn.torch.Linear("b [_|o]", o=d_out, bias=False)
-    layer(x)
-    return x @ weights.T
-""",
 }
 LIBRARY_WAYS = {
     (problem, name): body
