@@ -1,5 +1,6 @@
 """The site: formulas are MathML, links stay inside it, docstrings keep their form."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ from sphinx.errors import ExtensionError
 
 from website.docstrings import literal
 from website.mathml import mathml
-from website.pages import copy_page
+from website.pages import ROOT, copy_page
+from website.picture import drawn, shown_part
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,15 @@ def test_examples_and_columns_of_docstrings_keep_their_form() -> None:
         *("Does it.", "", ".. code-block:: text", "", "    a.py   one", "    bc.py  two", "", ""),
         *("As here::", "", "    f(x)", ""),
     ]
+
+
+def test_the_picture_of_the_report_is_current() -> None:
+    """It shows what README says; python -m website.picture draws it again."""
+    picture = drawn(shown_part((ROOT / "README.md").read_text(encoding="utf-8")))
+    assert "half_split_pairs" in picture
+    assert words(picture) == words((ROOT / "docs/report.svg").read_text(encoding="utf-8"))
+
+
+def words(picture: str) -> list[str]:
+    """What an SVG says, whatever version of the library drew it."""
+    return re.findall(r">([^<>\n]+)</text>", picture)
