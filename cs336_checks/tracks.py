@@ -73,7 +73,7 @@ def is_filled_in(adapter: object) -> bool:
     return not (isinstance(found, ast.FunctionDef) and is_stub(found))
 
 
-def is_stub(function: ast.FunctionDef) -> bool:
+def is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Return True for a function that does nothing but raise NotImplementedError or pass."""
     for node in function.body:
         match node:

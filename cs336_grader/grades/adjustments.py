@@ -13,7 +13,7 @@ COLUMNS = ("student", "problem", "points", "change", "reason", "comment")
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """What a person decided.
+    """A decision of a person about points.
 
     Attributes:
         student: whom it is about.

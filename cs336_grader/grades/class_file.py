@@ -57,7 +57,7 @@ class Deadline(Part):
 
     @property
     def policy(self) -> LatePolicy:
-        """What lateness costs."""
+        """The rules for late work."""
         return LatePolicy(
             timedelta(minutes=self.grace_minutes),
             self.percent_per_day,
@@ -67,7 +67,7 @@ class Deadline(Part):
 
 
 class Points(Part):
-    """What counts how much."""
+    """The weights of tracks and problems, and the maximum."""
 
     maximum: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     missing: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None

@@ -15,7 +15,7 @@ FRACTION = re.compile(r"\.\d+")
 
 @dataclass(frozen=True, slots=True)
 class LatePolicy:
-    """What a class loses by handing in late.
+    """The rules for late work.
 
     Attributes:
         grace: how much later than the deadline counts as in time.

@@ -52,7 +52,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What a student gets.
+    """The grade of a student.
 
     Attributes:
         work: what was graded; None if nothing was handed in.

@@ -56,7 +56,7 @@ class Student:
 
     @property
     def key(self) -> str:
-        """What names the student alone: the id, else the address, else the name."""
+        """The id, else the address, else the name: it names the student alone."""
         return self.sid or self.email or self.name
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cs336_checks.tracks import is_stub
 from cs336_grader.parsing import children
 from cs336_grader.records import CouldNotJudgeError
 
@@ -72,21 +73,6 @@ def defined_names(tree: ast.Module) -> dict[str, bool]:
             case _:
                 pending += reversed(list(children(node)))
     return names
-
-
-def is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function does nothing but raise NotImplementedError or pass."""
-    for node in function.body:
-        match node:
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
-                continue
-            case ast.Raise(exc=ast.Name(id="NotImplementedError")):
-                return True
-            case ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError"))):
-                return True
-            case _:
-                return False
-    return True
 
 
 def imports(tree: ast.Module) -> Iterator[Import]:
