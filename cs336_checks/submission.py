@@ -54,7 +54,7 @@ def told(content: bytes, rubric: Rubric, written: list[str]) -> Iterator[str]:
     if left := [name for name in rubric.problems if name not in written]:
         yield f"No adapter is filled in for: {', '.join(left)}"
     papers = [name for name in names if name.endswith(".md")]
-    yield f"For a person to read: {', '.join(papers) or 'nothing'}"
+    yield f"Written answers and reports: {', '.join(papers) or 'no .md file beside the package'}"
 
 
 def written_problems(rubric: Rubric) -> list[str]:
@@ -70,12 +70,15 @@ def written_problems(rubric: Rubric) -> list[str]:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", 0)
         raise NotReadyError(f"{ADAPTERS}, line {line}: {error}. Correct it first.") from error
-    stubs = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and is_stub(node)}
-    bound = {name for node in tree.body for name in bound_by(node)}
-    written = [
+    # Of two that bind a name, the later one counts, as when Python runs them.
+    last = {name: node for node in tree.body for name in bound_by(node)}
+    filled = {
         name
-        for name, problem in rubric.problems.items()
-        if bound.intersection(problem.adapters) - stubs
+        for name, node in last.items()
+        if not (isinstance(node, ast.FunctionDef) and is_stub(node))
+    }
+    written = [
+        name for name, problem in rubric.problems.items() if not filled.isdisjoint(problem.adapters)
     ]
     if not written:
         raise NotReadyError(f"No function of {ADAPTERS} is filled in.")
